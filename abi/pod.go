@@ -20,11 +20,12 @@ const (
 	PodVolumes
 	PodGates
 	PodGroup
+	PodIdentity
 )
 
 // PodSections is the table of a pod record's sections.
 var PodSections = []Section{
-	{"pod.meta", PodMeta, 0, PodMetaStruct, false, "namespace, name, UID, priority, class, QoS, times; always present"},
+	{"pod.meta", PodMeta, 0, PodMetaStruct, false, "namespace, priority, classes, QoS: what equal pods share; always present"},
 	{"pod.labels", PodLabels, 0, PairStruct, true, "metadata.labels, sorted by key id"},
 	{"pod.annotations", PodAnnotations, 0, AnnotationStruct, true, "metadata.annotations, sorted by key id"},
 	{"pod.owners", PodOwners, 0, OwnerStruct, true, "metadata.ownerReferences, in their order"},
@@ -40,6 +41,7 @@ var PodSections = []Section{
 	{"pod.volumes", PodVolumes, 0, VolumeStruct, true, "spec.volumes, in their order"},
 	{"pod.gates", PodGates, 0, GateStruct, true, "spec.schedulingGates, in their order"},
 	{"pod.group", PodGroup, 0, GroupStruct, true, "spec.schedulingGroup; empty where none"},
+	{"pod.identity", PodIdentity, 0, PodIdentityStruct, false, "name, UID, times, nominated node: what sets a pod apart from its equals; a policy that reads it is never batched"},
 }
 
 // QoS classes.
@@ -57,26 +59,19 @@ const (
 
 // Offsets in pod.meta.
 const (
-	PodMetaName          = 0
-	PodMetaUID           = 8
-	PodMetaNamespace     = 16
-	PodMetaScheduler     = 20
-	PodMetaPriority      = 24
-	PodMetaPriorityClass = 28
-	PodMetaQoS           = 32
-	PodMetaFlags         = 36
-	PodMetaRuntimeClass  = 40
-	PodMetaAccount       = 44
-	PodMetaCreated       = 48
-	PodMetaDeletion      = 56
-	PodMetaNominatedNode = 64
-	PodMetaSize          = 72
+	PodMetaNamespace      = 0
+	PodMetaScheduler      = 4
+	PodMetaPriority       = 8
+	PodMetaPriorityClass  = 12
+	PodMetaQoS            = 16
+	PodMetaFlags          = 20
+	PodMetaRuntimeClass   = 24
+	PodMetaServiceAccount = 28
+	PodMetaSize           = 32
 )
 
 // PodMetaStruct is the layout of pod.meta.
 var PodMetaStruct = &Struct{"pod_meta", PodMetaSize, []Field{
-	{"name", PodMetaName, Str, "metadata.name"},
-	{"uid", PodMetaUID, Str, "metadata.uid"},
 	{"namespace", PodMetaNamespace, ID, "metadata.namespace"},
 	{"scheduler", PodMetaScheduler, ID, "spec.schedulerName"},
 	{"priority", PodMetaPriority, S32, "spec.priority; 0 where none"},
@@ -84,10 +79,26 @@ var PodMetaStruct = &Struct{"pod_meta", PodMetaSize, []Field{
 	{"qos", PodMetaQoS, U32, "best_effort 0, burstable 1, guaranteed 2"},
 	{"flags", PodMetaFlags, Flags, "1 host network, 2 preemptionPolicy Never"},
 	{"runtime_class", PodMetaRuntimeClass, ID, "spec.runtimeClassName"},
-	{"service_account", PodMetaAccount, ID, "spec.serviceAccountName"},
-	{"created", PodMetaCreated, S64, "creationTimestamp, Unix seconds; 0 is none"},
-	{"deletion", PodMetaDeletion, S64, "deletionTimestamp, Unix seconds; 0 is none"},
-	{"nominated_node", PodMetaNominatedNode, Str, "status.nominatedNodeName"},
+	{"service_account", PodMetaServiceAccount, ID, "spec.serviceAccountName"},
+}}
+
+// Offsets in pod.identity.
+const (
+	PodIdentityName          = 0
+	PodIdentityUID           = 8
+	PodIdentityCreated       = 16
+	PodIdentityDeletion      = 24
+	PodIdentityNominatedNode = 32
+	PodIdentitySize          = 40
+)
+
+// PodIdentityStruct is the layout of pod.identity.
+var PodIdentityStruct = &Struct{"pod_identity", PodIdentitySize, []Field{
+	{"name", PodIdentityName, Str, "metadata.name"},
+	{"uid", PodIdentityUID, Str, "metadata.uid"},
+	{"created", PodIdentityCreated, S64, "creationTimestamp, Unix seconds; 0 is none"},
+	{"deletion", PodIdentityDeletion, S64, "deletionTimestamp, Unix seconds; 0 is none"},
+	{"nominated_node", PodIdentityNominatedNode, Str, "status.nominatedNodeName"},
 }}
 
 // Offsets in a resource of a pod.
@@ -270,4 +281,4 @@ const GroupSize = 8
 var GroupStruct = &Struct{"group", GroupSize, []Field{{"name", 0, Str, "podGroupName of spec.schedulingGroup"}}}
 
 // PodStructs are the structures of pod records alone.
-var PodStructs = []*Struct{PodMetaStruct, PodResourceStruct, ContainerStruct, NodeTermStruct, PodTermStruct, TolerationStruct, SpreadStruct, ImageStruct, VolumeStruct, GateStruct, GroupStruct}
+var PodStructs = []*Struct{PodMetaStruct, PodIdentityStruct, PodResourceStruct, ContainerStruct, NodeTermStruct, PodTermStruct, TolerationStruct, SpreadStruct, ImageStruct, VolumeStruct, GateStruct, GroupStruct}
