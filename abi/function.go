@@ -62,7 +62,7 @@ const (
 // needs.
 var Imports = []Function{
 	{Name: "log", Params: []ValueType{I32, I32, I32}, Doc: "writes a line (level, ptr, len) to the scheduler's log"},
-	{Name: "intern", Params: []ValueType{I32, I32}, Results: []ValueType{I32}, Doc: "returns the id of the string (ptr, len), never 0"},
+	{Name: "intern", Params: []ValueType{I32, I32}, Results: []ValueType{I32}, Doc: "returns the id of the string (ptr, len); 0 only for the empty string"},
 }
 
 // Exports are the functions that a guest exports: those of its life and memory,
