@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -34,7 +35,9 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	var defaults map[string]any
-	if err := json.Unmarshal(p.Effective(), &defaults); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(p.Effective()))
+	decoder.UseNumber()
+	if err := decoder.Decode(&defaults); err != nil {
 		t.Fatal(err)
 	}
 	delete(defaults, "apiVersion") // required
