@@ -7,8 +7,8 @@
 //	guest-sdk  → abi
 //	host       → abi, engines, Kubernetes      (never guest-sdk)
 //	examples   → guest-sdk
-//	cmd        → host, abi                     (cmd/berth-lab: test/lab too)
-//	test       → host, abi, test/lab
+//	cmd        → host, abi                     (cmd/berth-lab: test/lab, config too)
+//	test       → host, abi, test/lab, config
 //
 // Nobody imports cmd or examples, and of test only test/lab may be imported.
 // The API server and etcd, which test/lab embeds, never reach the commands that
