@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package berthtest
+
+import (
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/guest-sdk/go/internal/native"
+)
+
+// Cycle is one attempt to schedule a pod. Its methods run one point each and
+// fail the test if the policy doesn't implement it.
+type Cycle struct {
+	h     *Host
+	id    uint64
+	now   int64
+	pod   *PodBuilder
+	state uint32
+}
+
+// Cycle begins a cycle.
+func (h *Host) Cycle(pod *PodBuilder) *Cycle {
+	h.cycles++
+	return &Cycle{h: h, id: h.cycles, now: h.now, pod: pod}
+}
+
+// End ends the cycle: the policy forgets its state and that of all clones.
+func (c *Cycle) End() {
+	native.Mu.Lock()
+	defer native.Mu.Unlock()
+	c.h.guest.CycleEnd(c.id)
+}
+
+// Clone returns a copy of the cycle with a copy of its state, as preemption and
+// nominated pods get one. It ends with the cycle.
+func (c *Cycle) Clone() *Cycle {
+	clone := *c
+	if c.state != 0 {
+		native.Mu.Lock()
+		defer native.Mu.Unlock()
+		clone.state = c.h.guest.StateClone(c.state)
+	}
+	return &clone
+}
+
+// call runs a point for the cycle's pod over some nodes.
+func (c *Cycle) call(point abi.Point, phase abi.Phase, nodes []*NodeBuilder, other *PodBuilder, scores []int64) response {
+	c.h.t.Helper()
+	q := request{point: point, phase: phase, cycle: c.id, now: c.now, state: c.state}
+	put := func(r *record) uint32 { return r.alloc() }
+	q.pod = put(c.pod.record(c.h.podMask))
+	defer native.Free(q.pod)
+	for _, n := range nodes {
+		at := put(n.record(c.h.nodeMask))
+		defer native.Free(at)
+		q.nodes = append(q.nodes, at)
+	}
+	if other != nil {
+		r := other.record(c.h.podMask)
+		q.arg, q.argLen = put(r), uint32(len(r.b))
+		defer native.Free(q.arg)
+	}
+	if scores != nil {
+		q.argLen = uint32(8 * len(scores))
+		q.arg = native.Alloc(q.argLen)
+		defer native.Free(q.arg)
+		for i, s := range scores {
+			le.PutUint64(native.Bytes(q.arg+uint32(8*i), 8), uint64(s))
+		}
+	}
+	r := c.h.call(q)
+	if (point == abi.PreFilter || point == abi.PreScore) && r.state != 0 {
+		c.state = r.state
+	}
+	return r
+}
+
+// chunks calls f with growing parts of n things, as the host does.
+func chunks(n int, f func(from, to int)) {
+	for from, size := 0, 1; from < n; size = min(size*4, 64) {
+		to := min(from+size, n)
+		f(from, to)
+		from = to
+	}
+}
+
+func (c *Cycle) chunked(point abi.Point) bool {
+	for _, name := range c.h.description.Chunked {
+		if name == point.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// PreFilter runs PreFilter, over the nodes if the policy wants them.
+func (c *Cycle) PreFilter(nodes ...*NodeBuilder) PreFilterResult {
+	c.h.t.Helper()
+	if !c.chunked(abi.PreFilter) {
+		r := c.call(abi.PreFilter, abi.Whole, nil, nil, nil)
+		return PreFilterResult{r.verdict, !r.set, r.names}
+	}
+	out := PreFilterResult{Verdict: c.call(abi.PreFilter, abi.Begin, nil, nil, nil).verdict, All: true}
+	chunks(len(nodes), func(from, to int) {
+		if out.Code != Success {
+			return
+		}
+		r := c.call(abi.PreFilter, abi.Chunk, nodes[from:to], nil, nil)
+		out.Verdict = r.verdict
+		for i, v := range r.items {
+			switch v.Code {
+			case Success:
+				out.Nodes = append(out.Nodes, nodes[from+i].name)
+			case Skip:
+				out.All = false
+			default:
+				out.Verdict = v
+				return
+			}
+		}
+	})
+	if out.Code == Success {
+		out.Verdict = c.call(abi.PreFilter, abi.End, nil, nil, nil).verdict
+	}
+	if out.All {
+		out.Nodes = nil
+	}
+	return out
+}
+
+// AddPod runs AddPod: other would be on node.
+func (c *Cycle) AddPod(other *PodBuilder, node *NodeBuilder) Verdict {
+	c.h.t.Helper()
+	return c.call(abi.AddPod, abi.Whole, []*NodeBuilder{node}, other, nil).verdict
+}
+
+// RemovePod runs RemovePod: other would be gone from node.
+func (c *Cycle) RemovePod(other *PodBuilder, node *NodeBuilder) Verdict {
+	c.h.t.Helper()
+	return c.call(abi.RemovePod, abi.Whole, []*NodeBuilder{node}, other, nil).verdict
+}
+
+// Filter runs Filter over nodes; the verdicts are in their order.
+func (c *Cycle) Filter(nodes ...*NodeBuilder) []Verdict {
+	c.h.t.Helper()
+	var verdicts []Verdict
+	chunks(len(nodes), func(from, to int) {
+		verdicts = append(verdicts, c.call(abi.Filter, abi.Whole, nodes[from:to], nil, nil).items...)
+	})
+	return verdicts
+}
+
+// PreScore runs PreScore over the nodes that passed Filter.
+func (c *Cycle) PreScore(nodes ...*NodeBuilder) Verdict {
+	c.h.t.Helper()
+	if !c.chunked(abi.PreScore) {
+		return c.call(abi.PreScore, abi.Whole, nil, nil, nil).verdict
+	}
+	v := c.call(abi.PreScore, abi.Begin, nil, nil, nil).verdict
+	chunks(len(nodes), func(from, to int) {
+		if v.Code != Success {
+			return
+		}
+		r := c.call(abi.PreScore, abi.Chunk, nodes[from:to], nil, nil)
+		v = r.verdict
+		for _, item := range r.items {
+			if item.Code != Success {
+				v = item
+				return
+			}
+		}
+	})
+	if v.Code == Success {
+		v = c.call(abi.PreScore, abi.End, nil, nil, nil).verdict
+	}
+	return v
+}
+
+// Score runs Score over nodes; the raw scores are in their order.
+func (c *Cycle) Score(nodes ...*NodeBuilder) []int64 {
+	c.h.t.Helper()
+	var scores []int64
+	chunks(len(nodes), func(from, to int) {
+		r := c.call(abi.Score, abi.Whole, nodes[from:to], nil, nil)
+		for i, v := range r.items {
+			if v.Code != Success {
+				c.h.t.Fatalf("berthtest: score of %s: %v", nodes[from+i].name, v)
+			}
+		}
+		scores = append(scores, r.scores...)
+	})
+	return scores
+}

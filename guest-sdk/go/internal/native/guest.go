@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package native
+
+import "github.com/berth-scheduler/berth/abi"
+
+// Guest is what an instance exports, but for its memory.
+type Guest interface {
+	Call(point abi.Point, frame uint32) uint32
+	StateClone(handle uint32) uint32
+	CycleEnd(cycle uint64)
+	Points() []abi.Point
+}
+
+// NewGuest makes a guest of a policy and its plugin. Package berth sets it.
+var NewGuest func(policy, plugin any) Guest
+
+// Log receives the lines that guests log. The fake host sets it before a call.
+var Log = func(level uint32, line string) {}
