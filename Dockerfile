@@ -14,8 +14,9 @@ RUN go mod download
 COPY . .
 ARG TARGETOS
 ARG TARGETARCH
+ARG VERSION=
 RUN CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} go build -trimpath \
-      -ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$(awk '$1 == "k8s.io/kubernetes" {print $2}' go.mod)" \
+      -ldflags="-s -w -X main.version=${VERSION} -X k8s.io/component-base/version.gitVersion=$(awk '$1 == "k8s.io/kubernetes" {print $2}' go.mod)" \
       -o /out/berth-scheduler ./cmd/berth-scheduler \
  && mkdir -m 1777 /out/tmp
 

@@ -66,9 +66,9 @@ fuzz:
 	@grep -roE --include='*_test.go' '^func Fuzz\w+' . | sed 's/:func / /' | while read -r file test; do printf '==> %s\n' "$$test" >&2; \
 	  go test -run '^$$' -fuzz "^$$test\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; done
 
-## image: the scheduler's image, as IMAGE, on BASE (scratch)
+## image: the scheduler's image, as IMAGE, on BASE (scratch), calling itself VERSION
 image:
-	docker build --build-arg BASE=$(BASE) -t $(IMAGE) .
+	docker build --build-arg BASE=$(BASE) --build-arg VERSION=$(VERSION) -t $(IMAGE) .
 
 ## clean: remove bin/
 clean:

@@ -27,6 +27,10 @@ import (
 
 const commandName = "berth-scheduler"
 
+// version is what -ldflags "-X main.version=v1.2.3" sets; else it is the
+// module's version that Go recorded, if any.
+var version string
+
 const longHelp = `Berth is a kube-scheduler whose policies are WebAssembly modules. They arrive
 in ConfigMaps or files, are checked, and take effect while pods keep being
 scheduled; neither a rebuild nor a restart is needed.
@@ -186,9 +190,9 @@ func printedVersion(cmd *cobra.Command) bool {
 		verflag.PrintAndExitIfRequested()
 		return false
 	}
-	berth, kubernetes := "(devel)", "(unknown)"
+	berth, kubernetes := version, "(unknown)"
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if info.Main.Version != "" {
+		if berth == "" {
 			berth = info.Main.Version
 		}
 		for _, module := range info.Deps {
@@ -196,6 +200,9 @@ func printedVersion(cmd *cobra.Command) bool {
 				kubernetes = module.Version
 			}
 		}
+	}
+	if berth == "" {
+		berth = "(devel)"
 	}
 	fmt.Fprintf(os.Stdout, "%s %s, Kubernetes %s, %s\n", commandName, berth, kubernetes, runtime.Version())
 	return true
