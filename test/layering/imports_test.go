@@ -75,15 +75,16 @@ func forbidden(from, imported string, test bool) string {
 		"config":    {"host"},
 	}
 	top, _, _ := strings.Cut(from, "/")
-	if dirs, known := allowed[top]; !known {
+	dirs, known := allowed[top]
+	switch {
+	case !known:
 		return fmt.Sprintf("folder %q has no rule: add it to the table", top)
-	} else if withinAny(to, dirs...) {
+	case withinAny(to, dirs...):
 		return ""
-	} else if len(dirs) == 0 {
+	case len(dirs) == 0:
 		return top + " imports the standard library only"
-	} else {
-		return fmt.Sprintf("%s imports only %s", top, strings.Join(dirs, ", "))
 	}
+	return fmt.Sprintf("%s imports only %s", top, strings.Join(dirs, ", "))
 }
 
 // The rule holds for every file, whatever its build constraints say, so the
