@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/kubernetes/pkg/registry/rbac/validation"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
+)
+
+// roles is what a fresh cluster has, with what we add.
+func roles(t *testing.T) *validation.StaticRoles {
+	t.Helper()
+	var clusterRoles []*rbacv1.ClusterRole
+	for _, role := range bootstrappolicy.ClusterRoles() {
+		clusterRoles = append(clusterRoles, &role)
+	}
+	namespaced := all[*rbacv1.Role](t)
+	for namespace, values := range bootstrappolicy.NamespaceRoles() {
+		for _, role := range values {
+			role.Namespace = namespace
+			namespaced = append(namespaced, &role)
+		}
+	}
+	_, static := validation.NewTestRuleResolver(namespaced, all[*rbacv1.RoleBinding](t),
+		append(clusterRoles, all[*rbacv1.ClusterRole](t)...), all[*rbacv1.ClusterRoleBinding](t))
+	return static
+}
+
+// Every binding gives a role that exists to our service account and nobody else.
+func TestBindings(t *testing.T) {
+	static := roles(t)
+	check := func(id string, role error, subjects []rbacv1.Subject) {
+		if role != nil {
+			t.Errorf("%s: %v", id, role)
+		}
+		want := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: systemNamespace, Name: name}
+		if len(subjects) != 1 || subjects[0] != want {
+			t.Errorf("%s: got subjects %+v, want %+v", id, subjects, want)
+		}
+	}
+	for _, b := range all[*rbacv1.ClusterRoleBinding](t) {
+		_, err := static.GetClusterRole(t.Context(), b.RoleRef.Name)
+		check("ClusterRoleBinding "+b.Name, err, b.Subjects)
+	}
+	bound := map[string]bool{}
+	for _, b := range all[*rbacv1.RoleBinding](t) {
+		_, err := static.GetRole(t.Context(), b.Namespace, b.RoleRef.Name)
+		check("RoleBinding "+b.Namespace+"/"+b.Name, err, b.Subjects)
+		bound[b.Namespace+"/"+b.RoleRef.Name] = true
+	}
+	for _, role := range all[*rbacv1.Role](t) {
+		if !bound[role.Namespace+"/"+role.Name] {
+			t.Errorf("Role %s/%s: nobody has it", role.Namespace, role.Name)
+		}
+	}
+}
+
+// What the service account may is asked of the API server's own authorizer.
+func TestPermissions(t *testing.T) {
+	static := roles(t)
+	authorize := rbac.New(static, static, static, static)
+	account := serviceaccount.UserInfo(systemNamespace, name, "")
+	config := schedulerConfig(t)
+	args := berthArgs(t)
+	lease := config.LeaderElection
+
+	type access struct{ verb, group, resource, namespace, name string }
+	allowed := []access{
+		// As any scheduler.
+		{"list", "", "nodes", "", ""}, {"watch", "", "pods", "", ""}, {"list", "", "namespaces", "", ""},
+		{"create", "", "pods/binding", "default", "p"}, {"patch", "", "pods/status", "default", "p"}, {"delete", "", "pods", "default", "victim"},
+		{"list", "storage.k8s.io", "storageclasses", "", ""}, {"update", "", "persistentvolumeclaims", "default", "c"},
+		{"create", "events.k8s.io", "events", "default", ""},
+		{"create", "authentication.k8s.io", "tokenreviews", "", ""}, {"create", "authorization.k8s.io", "subjectaccessreviews", "", ""},
+		{"get", "", "configmaps", "kube-system", "extension-apiserver-authentication"},
+		// The lease that the configuration names.
+		{"create", "coordination.k8s.io", "leases", lease.ResourceNamespace, ""},
+		{"get", "coordination.k8s.io", "leases", lease.ResourceNamespace, lease.ResourceName},
+		{"update", "coordination.k8s.io", "leases", lease.ResourceNamespace, lease.ResourceName},
+		// Policies, events about them, and our own state.
+		{"list", "", "configmaps", args["policyNamespace"], ""}, {"watch", "", "configmaps", args["policyNamespace"], ""},
+		{"get", "", "configmaps", args["policyNamespace"], "policy"},
+		{"create", "", "events", args["policyNamespace"], ""}, {"patch", "", "events", args["policyNamespace"], "e"},
+		{"create", "events.k8s.io", "events", args["policyNamespace"], ""}, {"patch", "events.k8s.io", "events", args["policyNamespace"], "e"},
+	}
+	for _, verb := range []string{"get", "list", "watch", "create", "update", "patch", "delete"} {
+		allowed = append(allowed, access{verb, "", "configmaps", args["stateNamespace"], "berth-status"})
+	}
+
+	denied := []access{
+		{"list", "", "secrets", systemNamespace, ""}, {"get", "", "secrets", "kube-system", "s"},
+		{"list", "", "configmaps", "default", ""}, {"list", "", "configmaps", "", ""}, {"get", "", "configmaps", "kube-system", "kubeadm-config"},
+		{"create", "", "pods", systemNamespace, ""}, {"update", "", "nodes", "", "n"}, {"patch", "", "nodes", "", "n"},
+		{"update", "coordination.k8s.io", "leases", systemNamespace, "another"}, {"delete", "coordination.k8s.io", "leases", systemNamespace, name},
+		{"patch", "apps", "deployments", systemNamespace, name}, {"create", "", "serviceaccounts/token", systemNamespace, name},
+		{"bind", "rbac.authorization.k8s.io", "clusterroles", "", "cluster-admin"}, {"create", "", "pods/eviction", "default", "p"},
+		{"get", "", "secrets", stateNamespace, "s"},
+	}
+	// The scheduler's token must not be able to rewrite policies.
+	for _, verb := range []string{"create", "update", "patch", "delete", "deletecollection"} {
+		denied = append(denied, access{verb, "", "configmaps", args["policyNamespace"], "policy"})
+	}
+
+	for want, list := range map[bool][]access{true: allowed, false: denied} {
+		for _, a := range list {
+			resource, sub, _ := strings.Cut(a.resource, "/")
+			decision, _, err := authorize.Authorize(t.Context(), authorizer.AttributesRecord{
+				User: account, ResourceRequest: true, Verb: a.verb, APIGroup: a.group, APIVersion: "*",
+				Resource: resource, Subresource: sub, Namespace: a.namespace, Name: a.name,
+			})
+			if got := decision == authorizer.DecisionAllow; got != want {
+				t.Errorf("%+v: got allowed %t, want %t (%v)", a, got, want, err)
+			}
+		}
+	}
+}
