@@ -131,7 +131,7 @@ func valueTypes(b []byte) []ValueType {
 	return list
 }
 
-// Signature formats a function's type, such as "(i32, i64) -> (i32)".
+// Signature formats a function's type, such as "(i32 i64) -> (i32)".
 func Signature(params, results []ValueType) string {
 	return "(" + joinTypes(params) + ") -> (" + joinTypes(results) + ")"
 }
@@ -141,5 +141,5 @@ func joinTypes(list []ValueType) string {
 	for i, t := range list {
 		names[i] = t.String()
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, " ")
 }

@@ -22,8 +22,8 @@ type Cell interface {
 // Meter grants fuel to an instance of a woven module and says where it went.
 // It is for one goroutine at a time, as the instance is.
 type Meter struct {
-	// Fuel, Budget and Stack are the cells exported as ExportFuel,
-	// ExportBudget and ExportStack.
+	// Fuel, Budget and Stack are the cells exported as FuelExport,
+	// BudgetExport and StackExport.
 	Fuel, Budget, Stack Cell
 	granted             int64
 }

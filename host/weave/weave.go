@@ -13,13 +13,13 @@ const Version = "berth-weave-1"
 
 // Names of the globals that a woven module exports. No module may export them itself.
 const (
-	ExportFuel   = "berth:fuel"   // mutable i64: what is left of the current slice
-	ExportBudget = "berth:budget" // mutable i64: what is left beyond the current slice
-	ExportStack  = "berth:stack"  // mutable i32: what is left of the call stack, negative when exhausted
+	FuelExport   = "berth:fuel"   // mutable i64: what is left of the current slice
+	BudgetExport = "berth:budget" // mutable i64: what is left beyond the current slice
+	StackExport  = "berth:stack"  // mutable i32: what is left of the call stack, negative when exhausted
 )
 
 // ReservedExports are the names that the weaver keeps for itself.
-var ReservedExports = [...]string{ExportFuel, ExportBudget, ExportStack}
+var ReservedExports = [...]string{FuelExport, BudgetExport, StackExport}
 
 const (
 	// SliceUnits is the length of a slice: the most units between two
