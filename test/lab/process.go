@@ -85,6 +85,9 @@ func (p *Process) Wait(ctx context.Context) error {
 	}
 }
 
+// LogTail returns the last lines of the child's output, after the file's name.
+func (p *Process) LogTail() string { return logTail(p.LogPath) }
+
 // Kill ends the child like a crash would (SIGKILL) and waits until it is gone.
 func (p *Process) Kill() error { return p.signal(os.Kill, stopTimeout) }
 

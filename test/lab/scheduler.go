@@ -177,13 +177,13 @@ func (s *Scheduler) waitReady(ctx context.Context) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, schedulerTimeout, true, func(ctx context.Context) (bool, error) {
 		if !s.Alive() {
-			return false, fmt.Errorf("ended before it was ready: %w", errors.Join(s.err, errors.New(logTail(s.LogPath))))
+			return false, fmt.Errorf("ended before it was ready: %w", errors.Join(s.err, errors.New(s.LogTail())))
 		}
 		_, last = s.Get(ctx, "/readyz")
 		return last == nil, nil
 	})
 	if wait.Interrupted(err) {
-		return fmt.Errorf("not ready: %w (%w); %s", err, last, logTail(s.LogPath))
+		return fmt.Errorf("not ready: %w (%w); %s", err, last, s.LogTail())
 	}
 	return err
 }
