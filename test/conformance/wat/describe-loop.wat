@@ -1,0 +1,19 @@
+;; SPDX-License-Identifier: Apache-2.0
+;;
+;; Loops in describe.
+(module
+  (memory (export "memory") 4)
+  (global $top (mut i32) (i32.const 8192))
+  ;; describe: {"name":"broken","version":"1","minor":0,"points":["filter"]}
+  (data (i32.const 1024) "\b0\00\00\00\00\00\00\00\06\00\00\00\04\00\00\00\18\00\00\00\00\00\00\00x\00\00\00\05\00\00\00\02\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00}\00\00\00\04\00\00\00\04\00\00\00\06\00\00\00\81\00\00\00\00\00\00\00\87\00\00\00\06\00\00\00\05\00\00\00\01\00\00\00\90\00\00\00\00\00\00\00\a6\00\00\00\07\00\00\00\04\00\00\00\01\00\00\00\ad\00\00\00\00\00\00\00minornamebrokenpoints\00\00\00\04\00\00\00\06\00\00\00\a0\00\00\00\00\00\00\00filterversion1\00\00")
+  (func (export "abi_version") (result i32) (i32.const 0x10000))
+  (func (export "free") (param i32))
+  (func (export "alloc") (param $size i32) (result i32)
+    (local $p i32)
+    (local.set $p (global.get $top))
+    (global.set $top (i32.add (local.get $p) (local.get $size)))
+    (local.get $p))
+  (func (export "describe") (param $f i32) (result i32) (loop $l (br $l)) (i32.const 0))
+  (func (export "filter") (param $f i32) (result i32)
+    (i32.store (i32.load offset=60 (local.get $f)) (i32.const 0))
+    (i32.const 0)))
