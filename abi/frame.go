@@ -36,7 +36,7 @@ var FrameStruct = &Struct{"frame", FrameSize, []Field{
 	{"strings_len", FrameStringsLen, U32, "number of ids in the array; entry 0 is the empty string"},
 	{"pod_ptr", FramePodPtr, Ptr, "the pod's view record; 0 where there is no pod"},
 	{"pod_len", FramePodLen, U32, "its bytes"},
-	{"nodes_ptr", FrameNodesPtr, Ptr, "array of node_ref"},
+	{"nodes_ptr", FrameNodesPtr, Ptr, "array of node_ref; in normalize_score they are all zero"},
 	{"nodes_len", FrameNodesLen, U32, "number of nodes of this call"},
 	{"state", FrameState, U32, "handle of the cycle state that pre_filter returned; 0 is none"},
 	{"arg_ptr", FrameArgPtr, Ptr, "configure: value record; add_pod, remove_pod: view record of the other pod; normalize_score: i64 scores, one a node"},

@@ -19,17 +19,17 @@ const (
 
 // NodeSections is the table of a node record's sections.
 var NodeSections = []Section{
-	{"node.meta", NodeMeta, 0, NodeMetaStruct, false, "name, UID, spec.unschedulable; always present"},
-	{"node.labels", NodeLabels, 0, PairStruct, true, "metadata.labels, sorted by key id"},
-	{"node.annotations", NodeAnnotations, 0, AnnotationStruct, true, "metadata.annotations, sorted by key id"},
-	{"node.taints", NodeTaints, 0, TaintStruct, true, "spec.taints, in their order"},
-	{"node.conditions", NodeConditions, 0, ConditionStruct, true, "status.conditions, in their order, without heartbeats"},
-	{"node.resources", NodeResources, 0, NodeResourceStruct, true, "what the scheduler counts, sorted by name id: every resource that is allocatable, in capacity or requested"},
-	{"node.ports", NodePorts, 0, PortStruct, true, "host ports in use, sorted by port, protocol id, ip id"},
-	{"node.images", NodeImages, 0, NodeImageStruct, true, "images on the node, one entry a name, sorted by name id"},
-	{"node.pods", NodePods, 0, NodePodStruct, true, "pods that are on the node or assumed there, in the order of the node info"},
-	{"node.pvcs", NodePVCs, 0, NodePVCStruct, true, "persistent volume claims in use, sorted by name"},
-	{"node.features", NodeFeatures, 0, FeatureStruct, true, "declared features of the node, sorted by id"},
+	{"node.meta", NodeMeta, 0, &NodeMetaStruct, false, "name, UID, spec.unschedulable; always present"},
+	{"node.labels", NodeLabels, 0, &PairStruct, true, "metadata.labels, sorted by key id"},
+	{"node.annotations", NodeAnnotations, 0, &AnnotationStruct, true, "metadata.annotations, sorted by key id"},
+	{"node.taints", NodeTaints, 0, &TaintStruct, true, "spec.taints, in their order"},
+	{"node.conditions", NodeConditions, 0, &ConditionStruct, true, "status.conditions, in their order, without heartbeats"},
+	{"node.resources", NodeResources, 0, &NodeResourceStruct, true, "what the scheduler counts, sorted by name id: every resource that is allocatable, in capacity or requested"},
+	{"node.ports", NodePorts, 0, &PortStruct, true, "host ports in use, sorted by port, protocol id, ip id"},
+	{"node.images", NodeImages, 0, &NodeImageStruct, true, "images on the node, one entry a name, sorted by name id"},
+	{"node.pods", NodePods, 0, &NodePodStruct, true, "pods that are on the node or assumed there, in the order of the node info"},
+	{"node.pvcs", NodePVCs, 0, &NodePVCStruct, true, "persistent volume claims in use, sorted by name"},
+	{"node.features", NodeFeatures, 0, &FeatureStruct, true, "declared features of the node, sorted by id"},
 }
 
 // Offsets in node.meta.
@@ -42,7 +42,7 @@ const (
 )
 
 // NodeMetaStruct is the layout of node.meta.
-var NodeMetaStruct = &Struct{"node_meta", NodeMetaSize, []Field{
+var NodeMetaStruct = Struct{"node_meta", NodeMetaSize, []Field{
 	{"name", NodeMetaName, Str, "metadata.name"},
 	{"uid", NodeMetaUID, Str, "metadata.uid"},
 	{"created", NodeMetaCreated, S64, "metadata.creationTimestamp, Unix seconds; 0 is none"},
@@ -59,7 +59,7 @@ const (
 )
 
 // TaintStruct is the layout of a taint.
-var TaintStruct = &Struct{"taint", TaintSize, []Field{
+var TaintStruct = Struct{"taint", TaintSize, []Field{
 	{"key", TaintKey, ID, ""},
 	{"value", TaintValue, ID, ""},
 	{"effect", TaintEffect, U32, "no_schedule 1, prefer_no_schedule 2, no_execute 3"},
@@ -84,7 +84,7 @@ const (
 
 // ConditionStruct is the layout of a condition. Heartbeats are left out, so
 // that they don't move a view's version.
-var ConditionStruct = &Struct{"condition", ConditionSize, []Field{
+var ConditionStruct = Struct{"condition", ConditionSize, []Field{
 	{"type", ConditionType, ID, ""},
 	{"status", ConditionStatus, U32, "unknown 0, true 1, false 2"},
 	{"reason", ConditionReason, ID, ""},
@@ -102,7 +102,7 @@ const (
 )
 
 // NodeResourceStruct is the layout of a resource of a node.
-var NodeResourceStruct = &Struct{"node_resource", NodeResourceSize, []Field{
+var NodeResourceStruct = Struct{"node_resource", NodeResourceSize, []Field{
 	{"name", NodeResourceName, ID, "cpu, memory, ephemeral-storage, pods, or an extended resource"},
 	{"allocatable", NodeResourceAllocatable, S64, "cpu in millicores, every other resource in its unit"},
 	{"capacity", NodeResourceCapacity, S64, "status.capacity"},
@@ -119,7 +119,7 @@ const (
 )
 
 // NodeImageStruct is the layout of an image of a node.
-var NodeImageStruct = &Struct{"node_image", NodeImageSize, []Field{
+var NodeImageStruct = Struct{"node_image", NodeImageSize, []Field{
 	{"name", NodeImageName, ID, "one of the image's names"},
 	{"nodes", NodeImageNodes, U32, "number of nodes that have it"},
 	{"bytes", NodeImageBytes, S64, "size of the image"},
@@ -150,7 +150,7 @@ const (
 )
 
 // NodePodStruct is the layout of a pod on a node.
-var NodePodStruct = &Struct{"node_pod", NodePodStructSize, []Field{
+var NodePodStruct = Struct{"node_pod", NodePodStructSize, []Field{
 	{"namespace", NodePodNamespace, ID, ""},
 	{"flags", NodePodFlags, Flags, "1 nominated to the node and not on it (never set by a host of minor 0), 2 being deleted"},
 	{"name", NodePodName, Str, ""},
@@ -161,9 +161,9 @@ var NodePodStruct = &Struct{"node_pod", NodePodStructSize, []Field{
 	{"owner_uid", NodePodOwnerUID, Str, ""},
 	{"started", NodePodStarted, S64, "status.startTime, Unix seconds; 0 is none"},
 	{"deletion", NodePodDeletion, S64, "deletionTimestamp, Unix seconds; 0 is none"},
-	{"labels", NodePodLabels, ListOf("pair"), "sorted by key id"},
-	{"requests", NodePodRequests, ListOf("quantity"), "of the whole pod as the scheduler counts it, sorted by name id"},
-	{"limits", NodePodLimits, ListOf("quantity"), "of the whole pod, sorted by name id"},
+	{"labels", NodePodLabels, "list<pair>", "sorted by key id"},
+	{"requests", NodePodRequests, "list<quantity>", "of the whole pod as the scheduler counts it, sorted by name id"},
+	{"limits", NodePodLimits, "list<quantity>", "of the whole pod, sorted by name id"},
 }}
 
 // Offsets in a claim in use on a node.
@@ -174,7 +174,7 @@ const (
 )
 
 // NodePVCStruct is the layout of a claim in use on a node.
-var NodePVCStruct = &Struct{"node_pvc", NodePVCSize, []Field{
+var NodePVCStruct = Struct{"node_pvc", NodePVCSize, []Field{
 	{"name", NodePVCName, Str, "namespace/name"},
 	{"count", NodePVCCount, U32, "pods on the node that use it"},
 }}
@@ -183,7 +183,7 @@ var NodePVCStruct = &Struct{"node_pvc", NodePVCSize, []Field{
 const FeatureSize = 8
 
 // FeatureStruct is the layout of a declared feature.
-var FeatureStruct = &Struct{"feature", FeatureSize, []Field{{"name", 0, ID, ""}}}
+var FeatureStruct = Struct{"feature", FeatureSize, []Field{{"name", 0, ID, ""}}}
 
 // NodeStructs are the structures of node records alone.
-var NodeStructs = []*Struct{NodeMetaStruct, TaintStruct, ConditionStruct, NodeResourceStruct, NodeImageStruct, NodePodStruct, NodePVCStruct, FeatureStruct}
+var NodeStructs = []*Struct{&NodeMetaStruct, &TaintStruct, &ConditionStruct, &NodeResourceStruct, &NodeImageStruct, &NodePodStruct, &NodePVCStruct, &FeatureStruct}

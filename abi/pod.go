@@ -25,23 +25,23 @@ const (
 
 // PodSections is the table of a pod record's sections.
 var PodSections = []Section{
-	{"pod.meta", PodMeta, 0, PodMetaStruct, false, "namespace, priority, classes, QoS: what equal pods share; always present"},
-	{"pod.labels", PodLabels, 0, PairStruct, true, "metadata.labels, sorted by key id"},
-	{"pod.annotations", PodAnnotations, 0, AnnotationStruct, true, "metadata.annotations, sorted by key id"},
-	{"pod.owners", PodOwners, 0, OwnerStruct, true, "metadata.ownerReferences, in their order"},
-	{"pod.resources", PodResources, 0, PodResourceStruct, true, "totals of the pod as the scheduler counts them, sorted by name id"},
-	{"pod.containers", PodContainers, 0, ContainerStruct, true, "init containers, then containers, in their order"},
-	{"pod.node_selector", PodNodeSelector, 0, PairStruct, true, "spec.nodeSelector, sorted by key id"},
-	{"pod.node_affinity", PodNodeAffinity, 0, NodeTermStruct, true, "required terms (they are or-ed), then preferred ones"},
-	{"pod.pod_affinity", PodPodAffinity, 0, PodTermStruct, true, "affinity and anti-affinity terms, required ones first"},
-	{"pod.tolerations", PodTolerations, 0, TolerationStruct, true, "spec.tolerations, in their order"},
-	{"pod.spread", PodSpread, 0, SpreadStruct, true, "spec.topologySpreadConstraints, in their order"},
-	{"pod.ports", PodPorts, 0, PortStruct, true, "ports of the containers, in their order"},
-	{"pod.images", PodImages, 0, ImageStruct, true, "images of the containers, init ones first, in their order"},
-	{"pod.volumes", PodVolumes, 0, VolumeStruct, true, "spec.volumes, in their order"},
-	{"pod.gates", PodGates, 0, GateStruct, true, "spec.schedulingGates, in their order"},
-	{"pod.group", PodGroup, 0, GroupStruct, true, "spec.schedulingGroup; empty where none"},
-	{"pod.identity", PodIdentity, 0, PodIdentityStruct, false, "name, UID, times, nominated node: what sets a pod apart from its equals; a policy that reads it is never batched"},
+	{"pod.meta", PodMeta, 0, &PodMetaStruct, false, "namespace, priority, classes, QoS: what equal pods share; always present"},
+	{"pod.labels", PodLabels, 0, &PairStruct, true, "metadata.labels, sorted by key id"},
+	{"pod.annotations", PodAnnotations, 0, &AnnotationStruct, true, "metadata.annotations, sorted by key id"},
+	{"pod.owners", PodOwners, 0, &OwnerStruct, true, "metadata.ownerReferences, in their order"},
+	{"pod.resources", PodResources, 0, &PodResourceStruct, true, "totals of the pod as the scheduler counts them, sorted by name id"},
+	{"pod.containers", PodContainers, 0, &ContainerStruct, true, "init containers, then containers, in their order"},
+	{"pod.node_selector", PodNodeSelector, 0, &PairStruct, true, "spec.nodeSelector, sorted by key id"},
+	{"pod.node_affinity", PodNodeAffinity, 0, &NodeTermStruct, true, "required terms (they are or-ed), then preferred ones"},
+	{"pod.pod_affinity", PodPodAffinity, 0, &PodTermStruct, true, "affinity and anti-affinity terms, required ones first"},
+	{"pod.tolerations", PodTolerations, 0, &TolerationStruct, true, "spec.tolerations, in their order"},
+	{"pod.spread", PodSpread, 0, &SpreadStruct, true, "spec.topologySpreadConstraints, in their order"},
+	{"pod.ports", PodPorts, 0, &PortStruct, true, "ports of the containers, in their order"},
+	{"pod.images", PodImages, 0, &ImageStruct, true, "images of the containers, init ones first, in their order"},
+	{"pod.volumes", PodVolumes, 0, &VolumeStruct, true, "spec.volumes, in their order"},
+	{"pod.gates", PodGates, 0, &GateStruct, true, "spec.schedulingGates, in their order"},
+	{"pod.group", PodGroup, 0, &GroupStruct, true, "spec.schedulingGroup; empty where none"},
+	{"pod.identity", PodIdentity, 0, &PodIdentityStruct, false, "name, UID, times, nominated node: what sets a pod apart from its equals; a policy that reads it is never batched"},
 }
 
 // QoS classes.
@@ -71,7 +71,7 @@ const (
 )
 
 // PodMetaStruct is the layout of pod.meta.
-var PodMetaStruct = &Struct{"pod_meta", PodMetaSize, []Field{
+var PodMetaStruct = Struct{"pod_meta", PodMetaSize, []Field{
 	{"namespace", PodMetaNamespace, ID, "metadata.namespace"},
 	{"scheduler", PodMetaScheduler, ID, "spec.schedulerName"},
 	{"priority", PodMetaPriority, S32, "spec.priority; 0 where none"},
@@ -93,7 +93,7 @@ const (
 )
 
 // PodIdentityStruct is the layout of pod.identity.
-var PodIdentityStruct = &Struct{"pod_identity", PodIdentitySize, []Field{
+var PodIdentityStruct = Struct{"pod_identity", PodIdentitySize, []Field{
 	{"name", PodIdentityName, Str, "metadata.name"},
 	{"uid", PodIdentityUID, Str, "metadata.uid"},
 	{"created", PodIdentityCreated, S64, "creationTimestamp, Unix seconds; 0 is none"},
@@ -112,7 +112,7 @@ const (
 )
 
 // PodResourceStruct is the layout of a resource of a pod.
-var PodResourceStruct = &Struct{"pod_resource", PodResourceSize, []Field{
+var PodResourceStruct = Struct{"pod_resource", PodResourceSize, []Field{
 	{"name", PodResourceName, ID, ""},
 	{"request", PodResourceRequest, S64, "of the whole pod, overhead included; cpu in millicores"},
 	{"non_zero_request", PodResourceNonZeroRequest, S64, "cpu and memory: with the scheduler's minimum for containers that request none; else as request"},
@@ -139,13 +139,13 @@ const (
 )
 
 // ContainerStruct is the layout of a container.
-var ContainerStruct = &Struct{"container", ContainerStructSize, []Field{
+var ContainerStruct = Struct{"container", ContainerStructSize, []Field{
 	{"name", ContainerName, Str, ""},
 	{"kind", ContainerKind, U32, "main 0, init 1, sidecar 2"},
 	{"image", ContainerImage, ID, ""},
-	{"requests", ContainerRequests, ListOf("quantity"), "sorted by name id"},
-	{"limits", ContainerLimits, ListOf("quantity"), "sorted by name id"},
-	{"ports", ContainerPorts, ListOf("port"), "in their order"},
+	{"requests", ContainerRequests, "list<quantity>", "sorted by name id"},
+	{"limits", ContainerLimits, "list<quantity>", "sorted by name id"},
+	{"ports", ContainerPorts, "list<port>", "in their order"},
 }}
 
 // Offsets in a node affinity term.
@@ -158,11 +158,11 @@ const (
 )
 
 // NodeTermStruct is the layout of a node affinity term.
-var NodeTermStruct = &Struct{"node_term", NodeTermSize, []Field{
+var NodeTermStruct = Struct{"node_term", NodeTermSize, []Field{
 	{"required", NodeTermRequired, U32, "1 for a required term"},
 	{"weight", NodeTermWeight, S32, "1..100 of a preferred term"},
-	{"labels", NodeTermLabels, ListOf("requirement"), "matchExpressions; they are and-ed; a term without any matches nothing"},
-	{"fields", NodeTermFields, ListOf("field_requirement"), "matchFields"},
+	{"labels", NodeTermLabels, "list<requirement>", "matchExpressions; they are and-ed; a term without any matches nothing"},
+	{"fields", NodeTermFields, "list<field_requirement>", "matchFields"},
 }}
 
 // Flags of a pod affinity term.
@@ -183,15 +183,15 @@ const (
 )
 
 // PodTermStruct is the layout of a pod affinity term.
-var PodTermStruct = &Struct{"pod_term", PodTermSize, []Field{
+var PodTermStruct = Struct{"pod_term", PodTermSize, []Field{
 	{"flags", PodTermFlags, Flags, "1 anti-affinity, 2 required"},
 	{"weight", PodTermWeight, S32, "1..100 of a preferred term"},
 	{"topology_key", PodTermTopologyKey, ID, ""},
 	{"selector_kind", PodTermSelector, U32, "selector.kind of labelSelector"},
-	{"selector", PodTermSelector + 8, ListOf("requirement"), "its requirements, those of matchLabelKeys included"},
-	{"namespaces", PodTermNamespaces, ListOf("id"), "the pod's own where the term names none and has no selector"},
+	{"selector", PodTermSelector + 8, "list<requirement>", "its requirements, those of matchLabelKeys included"},
+	{"namespaces", PodTermNamespaces, "list<id>", "the pod's own where the term names none and has no selector"},
 	{"namespace_selector_kind", PodTermNamespaceSelector, U32, "selector.kind of namespaceSelector"},
-	{"namespace_selector", PodTermNamespaceSelector + 8, ListOf("requirement"), ""},
+	{"namespace_selector", PodTermNamespaceSelector + 8, "list<requirement>", ""},
 }}
 
 // Offsets in a toleration.
@@ -205,7 +205,7 @@ const (
 )
 
 // TolerationStruct is the layout of a toleration.
-var TolerationStruct = &Struct{"toleration", TolerationSize, []Field{
+var TolerationStruct = Struct{"toleration", TolerationSize, []Field{
 	{"key", TolerationKey, ID, "0 tolerates every key"},
 	{"op", TolerationOp, U32, "exists 3, gt 5, lt 6, equal 7"},
 	{"value", TolerationValue, ID, ""},
@@ -235,7 +235,7 @@ const (
 )
 
 // SpreadStruct is the layout of a topology spread constraint.
-var SpreadStruct = &Struct{"spread", SpreadSize, []Field{
+var SpreadStruct = Struct{"spread", SpreadSize, []Field{
 	{"max_skew", SpreadMaxSkew, S32, ""},
 	{"topology_key", SpreadTopologyKey, ID, ""},
 	{"when", SpreadWhen, U32, "do_not_schedule 1, schedule_anyway 2"},
@@ -243,15 +243,15 @@ var SpreadStruct = &Struct{"spread", SpreadSize, []Field{
 	{"node_affinity_policy", SpreadAffinityPolicy, U32, "ignore 0, honor 1"},
 	{"node_taints_policy", SpreadTaintsPolicy, U32, "ignore 0, honor 1"},
 	{"selector_kind", SpreadSelector, U32, "selector.kind of labelSelector"},
-	{"selector", SpreadSelector + 8, ListOf("requirement"), "its requirements"},
-	{"match_label_keys", SpreadLabelKeys, ListOf("id"), ""},
+	{"selector", SpreadSelector + 8, "list<requirement>", "its requirements"},
+	{"match_label_keys", SpreadLabelKeys, "list<id>", ""},
 }}
 
 // ImageSize is the stride of images.
 const ImageSize = 8
 
 // ImageStruct is the layout of an image of a pod.
-var ImageStruct = &Struct{"image", ImageSize, []Field{{"name", 0, ID, ""}}}
+var ImageStruct = Struct{"image", ImageSize, []Field{{"name", 0, ID, ""}}}
 
 // Offsets in a volume.
 const (
@@ -262,7 +262,7 @@ const (
 )
 
 // VolumeStruct is the layout of a volume.
-var VolumeStruct = &Struct{"volume", VolumeSize, []Field{
+var VolumeStruct = Struct{"volume", VolumeSize, []Field{
 	{"name", VolumeName, Str, ""},
 	{"claim", VolumeClaim, Str, "name of its PersistentVolumeClaim, an ephemeral volume's own included; empty where none"},
 	{"kind", VolumeKind, ID, "the volume source's field name, as persistentVolumeClaim"},
@@ -272,13 +272,13 @@ var VolumeStruct = &Struct{"volume", VolumeSize, []Field{
 const GateSize = 8
 
 // GateStruct is the layout of a scheduling gate.
-var GateStruct = &Struct{"gate", GateSize, []Field{{"name", 0, ID, ""}}}
+var GateStruct = Struct{"gate", GateSize, []Field{{"name", 0, ID, ""}}}
 
 // GroupSize is the size of a scheduling group.
 const GroupSize = 8
 
 // GroupStruct is the layout of a scheduling group.
-var GroupStruct = &Struct{"group", GroupSize, []Field{{"name", 0, Str, "podGroupName of spec.schedulingGroup"}}}
+var GroupStruct = Struct{"group", GroupSize, []Field{{"name", 0, Str, "podGroupName of spec.schedulingGroup"}}}
 
 // PodStructs are the structures of pod records alone.
-var PodStructs = []*Struct{PodMetaStruct, PodIdentityStruct, PodResourceStruct, ContainerStruct, NodeTermStruct, PodTermStruct, TolerationStruct, SpreadStruct, ImageStruct, VolumeStruct, GateStruct, GroupStruct}
+var PodStructs = []*Struct{&PodMetaStruct, &PodIdentityStruct, &PodResourceStruct, &ContainerStruct, &NodeTermStruct, &PodTermStruct, &TolerationStruct, &SpreadStruct, &ImageStruct, &VolumeStruct, &GateStruct, &GroupStruct}

@@ -19,7 +19,7 @@ const (
 )
 
 // RecordHead is the layout of a record's head.
-var RecordHead = &Struct{"record_head", 16, []Field{
+var RecordHead = Struct{"record_head", 16, []Field{
 	{"kind", RecordKind, U32, "node 1, pod 2"},
 	{"size", RecordSizeField, U32, "bytes of the record, a multiple of 8"},
 	{"sections", RecordSections, U32, "entries of the section table behind this head"},
@@ -34,7 +34,7 @@ const (
 )
 
 // ListHead is the layout of a list section's head.
-var ListHead = &Struct{"list_head", ListEntries, []Field{
+var ListHead = Struct{"list_head", ListEntries, []Field{
 	{"count", ListCount, U32, "number of entries"},
 	{"stride", ListStride, U32, "bytes of an entry; the size in this table"},
 }}
@@ -47,7 +47,7 @@ const (
 )
 
 // PairStruct is a label.
-var PairStruct = &Struct{"pair", PairSize, []Field{
+var PairStruct = Struct{"pair", PairSize, []Field{
 	{"key", PairKey, ID, ""},
 	{"value", PairValue, ID, ""},
 }}
@@ -60,7 +60,7 @@ const (
 )
 
 // AnnotationStruct is an annotation: the key interned, the value inline.
-var AnnotationStruct = &Struct{"annotation", AnnotationSize, []Field{
+var AnnotationStruct = Struct{"annotation", AnnotationSize, []Field{
 	{"key", AnnotationKey, ID, ""},
 	{"value", AnnotationValue, Str, ""},
 }}
@@ -73,7 +73,7 @@ const (
 )
 
 // QuantityStruct is an amount of a resource.
-var QuantityStruct = &Struct{"quantity", QuantitySize, []Field{
+var QuantityStruct = Struct{"quantity", QuantitySize, []Field{
 	{"name", QuantityName, ID, "resource name"},
 	{"value", QuantityValue, S64, "cpu in millicores, every other resource in its unit"},
 }}
@@ -89,7 +89,7 @@ const (
 )
 
 // OwnerStruct is an owner reference.
-var OwnerStruct = &Struct{"owner", OwnerSize, []Field{
+var OwnerStruct = Struct{"owner", OwnerSize, []Field{
 	{"api_version", OwnerAPIVersion, ID, ""},
 	{"kind", OwnerKind, ID, ""},
 	{"name", OwnerName, Str, ""},
@@ -107,7 +107,7 @@ const (
 )
 
 // PortStruct is a port of a container or one in use on a node.
-var PortStruct = &Struct{"port", PortSize, []Field{
+var PortStruct = Struct{"port", PortSize, []Field{
 	{"ip", PortIP, ID, "host IP; 0.0.0.0 where none was given"},
 	{"protocol", PortProtocol, ID, "TCP, UDP, SCTP"},
 	{"host_port", PortHost, S32, "0 is none"},
@@ -144,10 +144,10 @@ const (
 
 // RequirementStruct is a match expression. matchLabels are written as in with
 // one value.
-var RequirementStruct = &Struct{"requirement", RequirementSize, []Field{
+var RequirementStruct = Struct{"requirement", RequirementSize, []Field{
 	{"key", RequirementKey, ID, "label key"},
 	{"op", RequirementOp, U32, "in 1, not_in 2, exists 3, does_not_exist 4, gt 5, lt 6"},
-	{"values", RequirementValues, ListOf("id"), ""},
+	{"values", RequirementValues, "list<id>", ""},
 }}
 
 // Offsets in a requirement on a field.
@@ -160,17 +160,17 @@ const (
 
 // FieldRequirementStruct is a match expression on a field: its values, node
 // names, are inline.
-var FieldRequirementStruct = &Struct{"field_requirement", FieldRequirementSize, []Field{
+var FieldRequirementStruct = Struct{"field_requirement", FieldRequirementSize, []Field{
 	{"key", FieldRequirementKey, ID, "metadata.name"},
 	{"op", FieldRequirementOp, U32, "as in requirement"},
-	{"values", FieldRequirementValues, ListOf("text"), ""},
+	{"values", FieldRequirementValues, "list<text>", ""},
 }}
 
 // TextSize is the stride of a list of inline strings.
 const TextSize = 8
 
 // TextStruct is an inline string in a list.
-var TextStruct = &Struct{"text", TextSize, []Field{{"text", 0, Str, ""}}}
+var TextStruct = Struct{"text", TextSize, []Field{{"text", 0, Str, ""}}}
 
 // Offsets in a label selector.
 const (
@@ -186,10 +186,10 @@ const (
 )
 
 // SelectorStruct is a label selector.
-var SelectorStruct = &Struct{"selector", SelectorSize, []Field{
+var SelectorStruct = Struct{"selector", SelectorSize, []Field{
 	{"kind", SelectorKind, U32, "nil 0 (matches nothing), set 1 (all requirements hold; none matches everything)"},
-	{"requirements", SelectorRequirements, ListOf("requirement"), ""},
+	{"requirements", SelectorRequirements, "list<requirement>", ""},
 }}
 
 // SharedStructs are the structures that both node and pod records use.
-var SharedStructs = []*Struct{RecordHead, ListHead, PairStruct, AnnotationStruct, QuantityStruct, OwnerStruct, PortStruct, RequirementStruct, FieldRequirementStruct, TextStruct, SelectorStruct}
+var SharedStructs = []*Struct{&RecordHead, &ListHead, &PairStruct, &AnnotationStruct, &QuantityStruct, &OwnerStruct, &PortStruct, &RequirementStruct, &FieldRequirementStruct, &TextStruct, &SelectorStruct}

@@ -7,7 +7,9 @@ package abi
 // pointers from the start of guest memory.
 type FieldType string
 
-// Field types. "list<x>" is {u32 offset, u32 count} of structures or ids x.
+// Field types. Beside them, "list<x>" is {u32 offset, u32 count} of structures
+// or ids x. (The tables are constant throughout: what a guest doesn't use of
+// them, the linker leaves out.)
 const (
 	U16   FieldType = "u16"
 	U32   FieldType = "u32"
@@ -19,9 +21,6 @@ const (
 	Ptr   FieldType = "ptr"  // u32, an address in guest memory
 	Flags FieldType = "bits" // u32, named bits
 )
-
-// ListOf is the type of a list of name.
-func ListOf(name string) FieldType { return FieldType("list<" + name + ">") }
 
 // Size is the field's size in bytes.
 func (t FieldType) Size() uint32 {

@@ -3,9 +3,7 @@
 package abi
 
 import (
-	"encoding/binary"
 	"math"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -106,7 +104,7 @@ func EncodeValue(v any) ([]byte, error) {
 	if len(w.b) > MaxValueBytes {
 		return nil, ValueError("want at most " + itoa(MaxValueBytes) + " bytes, got " + itoa(uint64(len(w.b))))
 	}
-	binary.LittleEndian.PutUint32(w.b[ValueSizeField:], uint32(len(w.b)))
+	putU32(w.b[ValueSizeField:], uint32(len(w.b)))
 	return w.b, nil
 }
 
@@ -127,9 +125,9 @@ func (w *valueWriter) reserve(n int) int {
 }
 
 func (w *valueWriter) put(at int, k ValueKind, n int, payload uint64) {
-	binary.LittleEndian.PutUint32(w.b[at+CellKind:], uint32(k))
-	binary.LittleEndian.PutUint32(w.b[at+CellLen:], uint32(n))
-	binary.LittleEndian.PutUint64(w.b[at+CellPayload:], payload)
+	putU32(w.b[at+CellKind:], uint32(k))
+	putU32(w.b[at+CellLen:], uint32(n))
+	putU64(w.b[at+CellPayload:], payload)
 }
 
 func (w *valueWriter) text(s string) (int, error) {
@@ -174,8 +172,8 @@ func (w *valueWriter) cell(at int, v any, depth int) error {
 		w.put(at, String, len(v), uint64(off))
 	case Quantity:
 		off := w.reserve(BlockText)
-		binary.LittleEndian.PutUint64(w.b[off+BlockValue:], uint64(v.Value))
-		binary.LittleEndian.PutUint64(w.b[off+BlockMilli:], uint64(v.Milli))
+		putU64(w.b[off+BlockValue:], uint64(v.Value))
+		putU64(w.b[off+BlockMilli:], uint64(v.Milli))
 		if _, err := w.text(v.Text); err != nil {
 			return err
 		}
@@ -201,7 +199,7 @@ func (w *valueWriter) cell(at int, v any, depth int) error {
 		for k := range v {
 			keys = append(keys, k)
 		}
-		slices.Sort(keys)
+		sortStrings(keys)
 		off := w.reserve(len(v) * EntrySize)
 		w.put(at, Map, len(v), uint64(off))
 		for i, k := range keys {
@@ -210,8 +208,8 @@ func (w *valueWriter) cell(at int, v any, depth int) error {
 			if err != nil {
 				return err
 			}
-			binary.LittleEndian.PutUint32(w.b[e+EntryKey:], uint32(t))
-			binary.LittleEndian.PutUint32(w.b[e+EntryKey+4:], uint32(len(k)))
+			putU32(w.b[e+EntryKey:], uint32(t))
+			putU32(w.b[e+EntryKey+4:], uint32(len(k)))
 			if err := w.cell(e+EntryCell, v[k], depth+1); err != nil {
 				return err
 			}

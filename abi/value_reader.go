@@ -3,7 +3,6 @@
 package abi
 
 import (
-	"encoding/binary"
 	"math"
 	"unicode/utf8"
 )
@@ -23,7 +22,7 @@ func OpenValue(rec []byte) (Value, error) {
 	if len(rec) < ValueHeadSize || len(rec) > MaxValueBytes {
 		return Value{}, ValueError("want " + itoa(ValueHeadSize) + " to " + itoa(MaxValueBytes) + " bytes, got " + itoa(uint64(len(rec))))
 	}
-	if n := binary.LittleEndian.Uint32(rec[ValueSizeField:]); uint64(n) != uint64(len(rec)) {
+	if n := getU32(rec[ValueSizeField:]); uint64(n) != uint64(len(rec)) {
 		return Value{}, ValueError("size field: want " + itoa(uint64(len(rec))) + ", got " + itoa(uint64(n)))
 	}
 	c := valueChecker{rec: rec, cells: len(rec)/CellSize + 1}
@@ -99,7 +98,7 @@ func (c *valueChecker) cell(at uint32, depth int) error {
 		}
 		for i := range n {
 			e := uint32(p) + i*EntrySize
-			koff, klen := binary.LittleEndian.Uint32(c.rec[e:]), binary.LittleEndian.Uint32(c.rec[e+4:])
+			koff, klen := getU32(c.rec[e:]), getU32(c.rec[e+4:])
 			if err := c.text(uint64(koff), klen); err != nil {
 				return err
 			}
@@ -116,9 +115,9 @@ func (c *valueChecker) cell(at uint32, depth int) error {
 	return nil
 }
 
-func (v Value) u32(off uint32) uint32 { return binary.LittleEndian.Uint32(v.rec[v.at+off:]) }
+func (v Value) u32(off uint32) uint32 { return getU32(v.rec[v.at+off:]) }
 func (v Value) count() uint32         { return v.u32(CellLen) }
-func (v Value) payload() uint64       { return binary.LittleEndian.Uint64(v.rec[v.at+CellPayload:]) }
+func (v Value) payload() uint64       { return getU64(v.rec[v.at+CellPayload:]) }
 
 // Kind is the value's kind.
 func (v Value) Kind() ValueKind {
@@ -182,8 +181,8 @@ func (v Value) Quantity() Quantity {
 	p := v.payload()
 	return Quantity{
 		Text:  v.Text(),
-		Value: int64(binary.LittleEndian.Uint64(v.rec[p+BlockValue:])),
-		Milli: int64(binary.LittleEndian.Uint64(v.rec[p+BlockMilli:])),
+		Value: int64(getU64(v.rec[p+BlockValue:])),
+		Milli: int64(getU64(v.rec[p+BlockMilli:])),
 	}
 }
 
@@ -209,7 +208,7 @@ func (v Value) Key(i int) string { return string(v.keyBytes(uint32(i))) }
 
 func (v Value) keyBytes(i uint32) []byte {
 	e := uint32(v.payload()) + i*EntrySize
-	off, n := binary.LittleEndian.Uint32(v.rec[e:]), binary.LittleEndian.Uint32(v.rec[e+4:])
+	off, n := getU32(v.rec[e:]), getU32(v.rec[e+4:])
 	return v.rec[off : off+n]
 }
 

@@ -4,10 +4,20 @@ package host
 
 import (
 	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"github.com/berth-scheduler/berth/host/metrics"
 )
 
 // Name is the name by which a scheduler configuration enables the plugin.
@@ -16,36 +26,176 @@ const Name = "Berth"
 // Options are the settings of a process; everything else is in the plugin's
 // arguments.
 type Options struct {
-	// SuspendAll starts with every policy off.
+	// SuspendAll starts with every policy off: they are loaded and reported as
+	// Suspended, and decide nothing.
 	SuspendAll bool
 }
 
-// Host is the state of one scheduler.
+// Host is the state of one scheduler: its policies, the plugins of its profiles
+// and what they share. Two in one process have nothing in common but metrics.
+// Its methods may be called from any goroutine.
 type Host struct {
 	options Options
+	clock   func() time.Time
+
+	active     atomic.Pointer[activeSet]
+	rejections rejections
+	gate       gate
+	scores     scoreStore
+
+	cycleMu sync.Mutex // serial cycles: guards what follows
+	current *cycle
+	cycles  uint64
+	index   nodeIndex
+
+	mu      sync.Mutex // start: guards what follows
+	args    Args
+	first   *Berth // whose handle activates pods; nil before start
+	weights map[string]int64
+	logger  klog.Logger
+	manager *manager
+	leading bool
 }
 
-// New returns a Host for one scheduler.
+// New returns the Host of one scheduler. It starts when the scheduler makes the
+// first plugin.
 func New(options Options) *Host {
-	return &Host{options: options}
+	h := &Host{options: options, clock: time.Now, weights: map[string]int64{}}
+	h.active.Store(newActiveSet(0, nil))
+	h.scores.index = &h.index
+	return h
 }
 
-// Registry returns the factories of the host's plugins by name.
+// Registry returns the factories of the host's plugins by name, for this
+// scheduler alone.
 func (h *Host) Registry() frameworkruntime.Registry {
-	return frameworkruntime.Registry{
-		Name: func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
-			return plugin{}, nil
-		},
+	return frameworkruntime.Registry{Name: h.newPlugin}
+}
+
+// newPlugin makes the plugin of a profile. The first starts the host: ctx ends
+// it.
+func (h *Host) newPlugin(ctx context.Context, obj runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	args, err := parseArgs(obj)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := &Berth{host: h, handle: handle, profile: handle.ProfileName()}
+	if h.first != nil {
+		if args != h.args {
+			return nil, fmt.Errorf("profile %q: arguments of plugin %s: want those of profile %q, since they concern the process", b.profile, Name, h.first.profile)
+		}
+		return b, nil
+	}
+	metrics.Register()
+	h.args, h.first, h.logger = args, b, klog.LoggerWithName(klog.FromContext(ctx), Name)
+	if h.manager, err = startManager(ctx, h, handle); err != nil {
+		return nil, err
+	}
+	h.manager.setLeading(h.leading)
+	if f := handle.SharedInformerFactory(); f != nil {
+		if _, err := f.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: h.podGone}); err != nil {
+			return nil, fmt.Errorf("watch pods: %w", err)
+		}
+	}
+	go h.gateDeadline(ctx, args.startDeadline())
+	return b, nil
+}
+
+// podGone forgets a deleted pod.
+func (h *Host) podGone(obj any) {
+	if t, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = t.Obj
+	}
+	if pod, ok := obj.(*v1.Pod); ok {
+		h.rejections.forget(pod.UID)
 	}
 }
 
-// SetLeading tells the host whether this process may write.
-func (h *Host) SetLeading(bool) {}
+// SetProfiles tells the host the weights that a scheduler configuration gives
+// Berth, and says in the log whether Berth comes before the plugins that would
+// take its turn. Without it Berth's weight counts as 1. It is called after the
+// plugins are made and before the first cycle.
+func (h *Host) SetProfiles(profiles []config.KubeSchedulerProfile) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range profiles {
+		if p.Plugins == nil {
+			continue
+		}
+		weight, enabled := weightOf(p.Plugins)
+		if !enabled {
+			continue
+		}
+		h.weights[p.SchedulerName] = weight
+		for _, point := range []struct {
+			name string
+			set  config.PluginSet
+		}{{"postFilter", p.Plugins.PostFilter}, {"bind", p.Plugins.Bind}} {
+			first := len(point.set.Enabled) > 0 && point.set.Enabled[0].Name == Name
+			h.logger.Info("Plugin order", "profile", p.SchedulerName, "point", point.name, "berthFirst", first)
+		}
+	}
+}
 
-// Close frees what the host holds.
-func (h *Host) Close() {}
+// weightOf is Berth's weight in Score, as the framework resolves it.
+func weightOf(p *config.Plugins) (int64, bool) {
+	for _, set := range []config.PluginSet{p.Score, p.MultiPoint} {
+		for _, e := range set.Enabled {
+			if e.Name == Name {
+				return max(int64(e.Weight), 1), true
+			}
+		}
+	}
+	return 1, false
+}
 
-type plugin struct{}
+// weight is Berth's weight in a profile.
+func (h *Host) weight(profile string) int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return max(h.weights[profile], 1)
+}
 
-// Name returns the plugin's name.
-func (plugin) Name() string { return Name }
+// SetLeading tells the host whether this process may write statuses, events
+// and last-good copies. It starts without leave.
+func (h *Host) SetLeading(leading bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leading = leading
+	if h.manager != nil {
+		h.manager.setLeading(leading)
+	}
+}
+
+// Close frees what the host holds: policies stop deciding, instances end. The
+// scheduler must have stopped.
+func (h *Host) Close() {
+	h.cycleMu.Lock()
+	if c := h.current; c != nil {
+		h.current = nil
+		c.end()
+	}
+	h.cycleMu.Unlock()
+	h.mu.Lock()
+	m := h.manager
+	h.mu.Unlock()
+	if m != nil {
+		m.close()
+	}
+}
+
+// activate moves pods to the active queue. It must not be called under the
+// queue's lock. Activate skips back-off, so it is called once for all pods of
+// one cause.
+func (h *Host) activate(pods []*v1.Pod) {
+	if len(pods) == 0 {
+		return
+	}
+	set := make(map[string]*v1.Pod, len(pods))
+	for _, p := range pods {
+		set[p.Namespace+"/"+p.Name] = p
+	}
+	h.first.handle.Activate(h.logger, set)
+}

@@ -68,7 +68,7 @@ func (e Entry) Field(name string) any {
 // alignment and id; sections that the tables don't know are skipped.
 func View(rec []byte, texts []string) (*Record, error) {
 	v := viewer{rec: rec, texts: texts, budget: 4 * len(rec)}
-	head := v.entry(abi.RecordHead, 0)
+	head := v.entry(&abi.RecordHead, 0)
 	if v.err != nil {
 		return nil, v.err
 	}

@@ -165,6 +165,7 @@ func run(cmd *cobra.Command, opts *options.Options, own *ownFlags) error {
 	if err != nil {
 		return err
 	}
+	h.SetProfiles(config.ComponentConfig.Profiles)
 	if mutable, ok := gate.(featuregate.MutableFeatureGate); ok {
 		mutable.AddMetrics()
 	}

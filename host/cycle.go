@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/host/guest"
+	"github.com/berth-scheduler/berth/host/metrics"
+	"github.com/berth-scheduler/berth/host/policy"
+)
+
+// stateKey is where a cycle's state is in the framework's CycleState.
+const stateKey fwk.StateKey = "berth"
+
+// maxFaults is after how many faults a policy has failed for the rest of a
+// cycle.
+const maxFaults = 3
+
+// maxChunk is the most nodes of one guest call: a garbage collection of the
+// scheduler may have to wait for the call.
+const maxChunk = 64
+
+// cycle is one pod's scheduling attempt: the versions that it began with, and
+// what they answered.
+type cycle struct {
+	id       uint64
+	host     *Host
+	set      *activeSet
+	profile  string
+	pod      *v1.Pod
+	now      int64
+	group    bool // a pod-group simulation: generations don't tell what changed
+	policies []*cyclePolicy
+	allowed  sets.Set[string] // what PreFilter narrowed the nodes to; nil is all
+
+	reserved atomic.Bool // past Reserve: ends with PostBind or Unreserve
+	epoch    atomic.Uint32
+	ended    sync.Once
+}
+
+// cyclePolicy is one matching policy in a cycle. What follows version is
+// guarded by version.mu.
+type cyclePolicy struct {
+	*version // nil if no version can run: blocked says why
+	entry    *entry
+	blocked  *fwk.Status
+
+	started   bool
+	skip      bool           // PreFilter said Skip: no Filter, AddPod, RemovePod
+	rejected  *guest.Verdict // PreFilter said Unschedulable without a state
+	skipScore bool
+	gen       uint64 // generation of the instance that holds the states
+	states    bool   // the guest holds states of this cycle
+	faults    int
+	failed    *guest.Fault
+	chunk     int  // nodes of the next guest call of filter
+	alone     bool // after a fault in a chunk each node is asked alone
+}
+
+// cycleState is a cycle in a CycleState. Clones share the cycle; what AddPod
+// and RemovePod change is copied when they do.
+type cycleState struct {
+	*cycle
+	mu     sync.Mutex
+	epoch  uint32   // 0: as PreFilter left it
+	states []uint32 // handles, by index in cycle.policies
+	owned  []bool   // states[i] was made for this clone
+	scores *scoreSet
+}
+
+// Clone is called concurrently; the guest isn't asked before AddPod or
+// RemovePod changes the copy.
+func (s *cycleState) Clone() fwk.StateData {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &cycleState{
+		cycle:  s.cycle,
+		epoch:  s.epoch,
+		states: append([]uint32(nil), s.states...),
+		owned:  make([]bool, len(s.owned)),
+		scores: s.scores,
+	}
+}
+
+// begin starts a cycle for a pod and ends the one before. It returns nil if no
+// policy matches.
+func (h *Host) begin(state fwk.CycleState, profile string, pod *v1.Pod, nodes []fwk.NodeInfo) *cycleState {
+	h.cycleMu.Lock()
+	defer h.cycleMu.Unlock()
+	if c := h.current; c != nil && !c.reserved.Load() {
+		h.current = nil
+		c.end()
+	}
+	set := h.active.Load()
+	var c *cycle
+	for _, e := range set.entries {
+		if !e.matches(profile, pod) {
+			continue
+		}
+		if c == nil {
+			h.cycles++
+			c = &cycle{id: h.cycles, host: h, set: set, profile: profile, pod: pod, now: time.Now().UnixNano(), group: state.IsPodGroupSchedulingCycle()}
+		}
+		cp := &cyclePolicy{entry: e, chunk: 1}
+		if cp.version, cp.blocked = e.available(h.clock()); cp.version != nil {
+			cp.version.retain()
+		} else if cp.blocked == nil {
+			continue // it can't run, and its failure policy is Ignore
+		}
+		c.policies = append(c.policies, cp)
+	}
+	if c == nil || len(c.policies) == 0 {
+		state.Delete(stateKey)
+		return nil
+	}
+	if gone := h.index.update(nodes); len(gone) > 0 {
+		for _, e := range set.entries {
+			if e.version != nil {
+				e.version.noteGone(gone)
+			}
+		}
+	}
+	cs := &cycleState{cycle: c, states: make([]uint32, len(c.policies)), owned: make([]bool, len(c.policies))}
+	state.Write(stateKey, cs)
+	runtime.AddCleanup(cs, func(c *cycle) { c.end() }, c)
+	h.current = c
+	return cs
+}
+
+// stateOf finds the cycle's state. nil means that Berth has nothing to say in
+// this cycle.
+func stateOf(state fwk.CycleState) *cycleState {
+	d, err := state.Read(stateKey)
+	if err != nil {
+		return nil
+	}
+	cs, _ := d.(*cycleState)
+	return cs
+}
+
+// end frees what the cycle holds, once.
+func (c *cycle) end() {
+	c.ended.Do(func() {
+		for _, cp := range c.policies {
+			if cp.version == nil {
+				continue
+			}
+			cp.endCycle(c)
+			cp.release()
+		}
+	})
+}
+
+func (cp *cyclePolicy) endCycle(c *cycle) {
+	v := cp.version
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if cp.started && cp.faults == 0 {
+		v.health.ok()
+	}
+	if cp.states && v.inst != nil && !v.inst.Dead() && v.gen == cp.gen {
+		if err := v.inst.EndCycle(c.id); err != nil {
+			cp.note(c, err)
+		}
+	}
+}
+
+// enter prepares the version for a call in this cycle. The caller holds mu.
+// After it returned nil there is a live instance that knows the pod.
+func (cp *cyclePolicy) enter(c *cycle, p abi.Point) *guest.Fault {
+	if cp.failed != nil {
+		return cp.failed
+	}
+	v := cp.version
+	if !cp.started {
+		cp.started = true
+		if err := v.startCycle(); err != nil {
+			return cp.fail(c, p, err)
+		}
+		cp.gen = v.gen
+	}
+	if v.inst == nil || v.inst.Dead() {
+		if err := v.live(); err != nil {
+			return cp.fail(c, p, err)
+		}
+	}
+	if v.gen != cp.gen {
+		if cp.states {
+			f := &guest.Fault{Cause: guest.LostState, Point: p, Err: fmt.Errorf("the cycle state died with its instance")}
+			return cp.fail(c, p, f)
+		}
+		cp.gen = v.gen
+	}
+	if err := v.setPod(c); err != nil {
+		return cp.fail(c, p, err)
+	}
+	return nil
+}
+
+// call runs one guest call with its accounts. The caller holds mu and entered.
+func (cp *cyclePolicy) call(c *cycle, call *guest.Call) error {
+	v := cp.version
+	call.Cycle = c.id
+	if !v.desc.Pure {
+		call.Now = c.now
+	}
+	start := time.Now()
+	err := v.inst.Call(call, &v.result)
+	point := call.Point.String()
+	metrics.Calls.WithLabelValues(v.name, point).Inc()
+	metrics.CallSeconds.WithLabelValues(v.name, point).Observe(time.Since(start).Seconds())
+	metrics.Fuel.WithLabelValues(v.name, point).Add(float64(v.inst.LastFuel()))
+	if err != nil {
+		return err
+	}
+	var codes [abi.Pending + 1]int
+	for i := range v.result.Verdicts {
+		codes[v.result.Verdicts[i].Code]++
+	}
+	for code, n := range codes {
+		if n > 0 {
+			metrics.Verdicts.WithLabelValues(v.name, point, abi.Code(code).String()).Add(float64(n))
+		}
+	}
+	return nil
+}
+
+// note counts a fault and reports it. It returns the fault.
+func (cp *cyclePolicy) note(c *cycle, err error) *guest.Fault {
+	f, ok := guest.AsFault(err)
+	if !ok {
+		f = &guest.Fault{Cause: guest.Trap, Err: err}
+	}
+	if cp.faults == 0 {
+		c.host.faulted(cp.version, f, c.pod)
+	}
+	cp.faults++
+	metrics.Faults.WithLabelValues(cp.name, f.Point.String(), string(f.Cause)).Inc()
+	return f
+}
+
+// fail ends the policy for the rest of the cycle.
+func (cp *cyclePolicy) fail(c *cycle, p abi.Point, err error) *guest.Fault {
+	f := cp.note(c, err)
+	f.Point = p
+	cp.failed = f
+	return f
+}
+
+// onFault is what a fault means for the pod at a point: nil if the policy is
+// to be ignored, else an error status.
+func (cp *cyclePolicy) onFault(p abi.Point, f *guest.Fault) *fwk.Status {
+	if cp.policy.OnFailure(p) == policy.Ignore {
+		return nil
+	}
+	return fwk.NewStatus(fwk.Error, faultReason(cp.name, p, f))
+}
+
+// faultReason is one line: policy, point, cause, and what a panic said.
+func faultReason(name string, p abi.Point, f *guest.Fault) string {
+	msg := fmt.Sprintf("%s: %s: %s: %v", name, p, f.Cause, f.Err)
+	if line := panicLine(f.Output); line != "" {
+		msg += " (" + line + ")"
+	}
+	return msg
+}

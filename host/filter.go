@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/host/guest"
+	"github.com/berth-scheduler/berth/host/policy"
+)
+
+// Filter answers for one node. The first policy that rejects it wins. The
+// framework asks node by node, from up to 16 goroutines; the first question
+// about a node evaluates a chunk of its neighbours too, so most are look-ups.
+func (b *Berth) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, ni fwk.NodeInfo) *fwk.Status {
+	cs := stateOf(state)
+	if cs == nil {
+		return nil
+	}
+	for i, cp := range cs.policies {
+		if cp.blocked != nil {
+			return b.reject(cs.cycle, cp, cp.blocked.Clone())
+		}
+		if cp.skip || !cp.points[abi.Filter] {
+			continue
+		}
+		verdict, f := cp.filter(cs, i, ni)
+		if f != nil {
+			if s := cp.onFault(abi.Filter, f); s != nil {
+				return s
+			}
+			continue
+		}
+		if verdict.Code == abi.Error {
+			if cp.policy.OnFailure(abi.Filter) == policy.Ignore {
+				continue
+			}
+			return status(verdict)
+		}
+		if verdict.Code != abi.Success {
+			return b.reject(cs.cycle, cp, status(verdict))
+		}
+	}
+	return nil
+}
+
+// filter is one policy's verdict for one node.
+func (cp *cyclePolicy) filter(cs *cycleState, i int, ni fwk.NodeInfo) (guest.Verdict, *guest.Fault) {
+	c, v := cs.cycle, cp.version
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if cp.rejected != nil {
+		return *cp.rejected, nil
+	}
+	slot, inSnapshot := c.host.index.snapshotSlot(ni)
+	if cs.epoch != 0 || c.group || !inSnapshot {
+		return cp.filterScratch(cs, i, slot, ni)
+	}
+	for int(slot) >= len(v.answers) {
+		v.answers = append(v.answers, answer{})
+	}
+	if m := &v.answers[slot]; m.cycle == c.id && m.node == ni && m.generation == ni.GetGeneration() {
+		v.hits++
+		return m.verdict, nil
+	}
+	for {
+		if f := cp.enter(c, abi.Filter); f != nil {
+			return guest.Verdict{}, f
+		}
+		err := cp.filterChunk(cs, i, slot, ni)
+		if err == nil {
+			return v.answers[slot].verdict, nil
+		}
+		if len(v.pending) > 1 {
+			// One of the neighbours may be to blame: from now on each node that is
+			// asked for is asked alone.
+			cp.alone = true
+			cp.note(c, err)
+			continue
+		}
+		return guest.Verdict{}, cp.charge(c, abi.Filter, err)
+	}
+}
+
+// charge counts a fault of a single node. After maxFaults the policy has
+// failed for the rest of the cycle.
+func (cp *cyclePolicy) charge(c *cycle, p abi.Point, err error) *guest.Fault {
+	f := cp.note(c, err)
+	f.Point = p
+	if cp.faults >= maxFaults {
+		cp.failed = f
+	}
+	return f
+}
+
+// filterChunk evaluates a node and some of those behind it in the list.
+func (cp *cyclePolicy) filterChunk(cs *cycleState, i int, slot uint32, ni fwk.NodeInfo) error {
+	c, v := cs.cycle, cp.version
+	x := &c.host.index
+	v.pending = append(v.pending[:0], pendingNode{slot, ni})
+	want := cp.chunk
+	if cp.alone {
+		want = 1
+	}
+	for at, seen := int(x.pos[slot])+1, 1; len(v.pending) < want && seen < len(x.list); at, seen = at+1, seen+1 {
+		n := x.list[at%len(x.list)]
+		s, ok := x.snapshotSlot(n)
+		if !ok || (int(s) < len(v.answers) && v.answers[s].cycle == c.id) {
+			continue
+		}
+		if c.allowed != nil && !c.allowed.Has(n.Node().Name) {
+			continue
+		}
+		v.pending = append(v.pending, pendingNode{s, n})
+	}
+	v.refBuf = v.refBuf[:0]
+	for _, n := range v.pending {
+		ref, err := v.resident(n.slot, n.node)
+		if err != nil {
+			return err
+		}
+		v.refBuf = append(v.refBuf, ref)
+	}
+	if err := cp.call(c, &guest.Call{Point: abi.Filter, Nodes: v.refBuf, State: cs.states[i]}); err != nil {
+		return err
+	}
+	if v.result.Code != abi.Success {
+		return &guest.Fault{Cause: guest.BadResult, Point: abi.Filter, Err: callRefused(v.result.Verdict)}
+	}
+	for j, n := range v.pending {
+		for int(n.slot) >= len(v.answers) {
+			v.answers = append(v.answers, answer{})
+		}
+		v.answers[n.slot] = answer{c.id, n.node.GetGeneration(), n.node, v.result.Verdicts[j]}
+	}
+	if cp.chunk < maxChunk {
+		cp.chunk *= 2
+	}
+	return nil
+}
+
+// filterScratch evaluates a node info that isn't the snapshot's, or a state
+// that AddPod or RemovePod changed: nothing of it is kept.
+func (cp *cyclePolicy) filterScratch(cs *cycleState, i int, slot uint32, ni fwk.NodeInfo) (guest.Verdict, *guest.Fault) {
+	c, v := cs.cycle, cp.version
+	if f := cp.enter(c, abi.Filter); f != nil {
+		return guest.Verdict{}, f
+	}
+	ref, err := v.scratch(slot, ni)
+	if err == nil {
+		v.refBuf = append(v.refBuf[:0], ref)
+		err = cp.call(c, &guest.Call{Point: abi.Filter, Nodes: v.refBuf, State: cs.states[i]})
+	}
+	if err == nil && v.result.Code != abi.Success {
+		err = &guest.Fault{Cause: guest.BadResult, Point: abi.Filter, Err: callRefused(v.result.Verdict)}
+	}
+	if err != nil {
+		return guest.Verdict{}, cp.charge(c, abi.Filter, err)
+	}
+	return v.result.Verdicts[0], nil
+}
+
+// callRefused is the error of a call that the guest answered with a code of
+// its own where the verdicts were wanted.
+func callRefused(v guest.Verdict) error {
+	if len(v.Reasons) > 0 {
+		return fmt.Errorf("the call ended with %s: %s", v.Code, v.Reasons[0])
+	}
+	return fmt.Errorf("the call ended with %s", v.Code)
+}

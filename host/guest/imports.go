@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/host/engine"
+)
+
+// importCost is the fuel that a host call takes beyond its bytes.
+const importCost = 100
+
+// imports holds the host functions by name; HostFuncs ranges over abi.Imports,
+// so that one without the other is found at start.
+var imports = map[string]func(in *Instance, stack []uint64) error{
+	"log":    hostLog,
+	"intern": hostIntern,
+}
+
+// HostFuncs are Berth's host functions for an engine, made from abi.Imports.
+// They need an instance made by New.
+func HostFuncs() []engine.HostFunc {
+	fs := make([]engine.HostFunc, 0, len(abi.Imports))
+	for _, f := range abi.Imports {
+		call, ok := imports[f.Name]
+		if !ok {
+			panic("import " + f.Name + " is in abi.Imports but the host has no function for it")
+		}
+		hf := engine.HostFunc{Module: abi.Module, Name: f.Name, Call: func(i engine.Instance, stack []uint64) error {
+			return call(i.Data().(*Instance), stack)
+		}}
+		for _, t := range f.Params {
+			hf.Params = append(hf.Params, engine.ValueType(t))
+		}
+		for _, t := range f.Results {
+			hf.Results = append(hf.Results, engine.ValueType(t))
+		}
+		fs = append(fs, hf)
+	}
+	return fs
+}
+
+// errFuel ends a call whose host function costs more than is left.
+var errFuel = errors.New("out of fuel")
+
+// charge takes fuel for n bytes of work in the host.
+func (in *Instance) charge(n uint32) error {
+	if !in.meter.Charge(importCost + int64(n/8)) {
+		return errFuel
+	}
+	return nil
+}
+
+func (in *Instance) bytes(ptr, n, limit uint32) ([]byte, error) {
+	if n > limit {
+		return nil, fmt.Errorf("want at most %d bytes, got %d", limit, n)
+	}
+	b, ok := in.inst.Memory().Read(ptr, n)
+	if !ok {
+		return nil, fmt.Errorf("want %d bytes inside memory, got address %d", n, ptr)
+	}
+	return b, nil
+}
+
+// hostLog is log(level, ptr, len): one line to the scheduler's log. Control
+// characters become spaces; a longer text than abi.MaxLogBytes is cut.
+//
+//	level  0 error, 1 warning, 2 info, 3 debug; others count as debug
+//	ptr    first byte of the text
+//	len    bytes
+//
+// It traps when the text is not inside memory.
+func hostLog(in *Instance, stack []uint64) error {
+	level, ptr, n := uint32(stack[0]), uint32(stack[1]), uint32(stack[2])
+	cut := min(n, abi.MaxLogBytes)
+	if err := in.charge(cut); err != nil {
+		return err
+	}
+	b, err := in.bytes(ptr, cut, abi.MaxLogBytes)
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	line := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(string(b), "\ufffd"))
+	if cut < n {
+		line += " [cut]"
+	}
+	in.log(min(level, abi.LogDebug), line)
+	return nil
+}
+
+// hostIntern is intern(ptr, len) -> id: the id of a string in the policy's
+// table, which gains it if need be.
+//
+//	ptr  first byte of the string, UTF-8
+//	len  bytes, at most abi.MaxInternBytes
+//
+// It traps when the string is not inside memory, too long, or the table full.
+func hostIntern(in *Instance, stack []uint64) error {
+	ptr, n := uint32(stack[0]), uint32(stack[1])
+	if err := in.charge(n); err != nil {
+		return err
+	}
+	b, err := in.bytes(ptr, n, abi.MaxInternBytes)
+	if err != nil {
+		return fmt.Errorf("intern: %w", err)
+	}
+	id, ok := in.opts.Strings.IDBytes(b)
+	if !ok {
+		return fmt.Errorf("intern: the table of %d strings is full", in.opts.Strings.Len())
+	}
+	stack[0] = uint64(id)
+	return nil
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package metrics is what Berth adds to the scheduler's /metrics. Labels are
+// names of policies and points and words from fixed lists, so the number of
+// series is bounded by the number of policies.
+package metrics
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+)
+
+const subsystem = "berth"
+
+func counter(name, help string, labels ...string) *metrics.CounterVec {
+	return metrics.NewCounterVec(&metrics.CounterOpts{Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA}, labels)
+}
+
+func gauge(name, help string, labels ...string) *metrics.GaugeVec {
+	return metrics.NewGaugeVec(&metrics.GaugeOpts{Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA}, labels)
+}
+
+// The metrics. All are of the process: two schedulers in one process share
+// them.
+var (
+	Calls         = counter("calls_total", "Guest calls by policy and point.", "policy", "point")
+	CallSeconds   = metrics.NewHistogramVec(&metrics.HistogramOpts{Subsystem: subsystem, Name: "call_duration_seconds", Help: "Time of a guest call, views and results included, by policy and point.", Buckets: metrics.ExponentialBuckets(0.00001, 4, 10), StabilityLevel: metrics.ALPHA}, []string{"policy", "point"})
+	Fuel          = counter("fuel_total", "Fuel used by policy and point, about one WebAssembly instruction a unit.", "policy", "point")
+	Verdicts      = counter("verdicts_total", "Nodes evaluated by policy, point and status code.", "policy", "point", "code")
+	CacheHits     = counter("cache_hits_total", "Nodes answered from the cycle's cache by policy and point.", "policy", "point")
+	Faults        = counter("faults_total", "Faults by policy, point and cause.", "policy", "point", "cause")
+	Swaps         = counter("swaps_total", "New versions by policy and result (active, failed).", "policy", "result")
+	Instances     = counter("instances_total", "Instances made by policy.", "policy")
+	LiveInstances = gauge("live_instances", "Versions that hold an instance, by policy.", "policy")
+	GuestMemory   = gauge("guest_memory_bytes", "Linear memory of the policy's instance.", "policy")
+	ViewsEncoded  = counter("views_encoded_total", "Node views whose bytes changed, by policy.", "policy")
+	ViewBytes     = counter("view_bytes_total", "Bytes of node views copied into guests, by policy.", "policy")
+	State         = gauge("policy_state", "1 for the state that the policy is in.", "policy", "state")
+	Waiting       = gauge("start_gate_pods", "Pods held until the first policies are active.")
+)
+
+var register sync.Once
+
+// Register adds the metrics to the scheduler's registry, once a process.
+func Register() {
+	register.Do(func() {
+		legacyregistry.MustRegister(Calls, CallSeconds, Fuel, Verdicts, CacheHits, Faults, Swaps, Instances, LiveInstances, GuestMemory, ViewsEncoded, ViewBytes, State, Waiting)
+	})
+}
+
+// Forget drops the series of a policy that is gone.
+func Forget(policy string) {
+	labels := prometheus.Labels{"policy": policy}
+	for _, v := range []interface {
+		DeletePartialMatch(labels prometheus.Labels) int
+	}{Calls, CallSeconds, Fuel, Verdicts, CacheHits, Faults, Swaps, Instances, LiveInstances, GuestMemory, ViewsEncoded, ViewBytes, State} {
+		v.DeletePartialMatch(labels)
+	}
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// nodeIndex gives each node of the snapshot a slot that it keeps while it
+// exists, and remembers where it stands in the framework's list. All policies
+// share it. It changes only at the start of a serial cycle; in between any
+// goroutine may read it.
+type nodeIndex struct {
+	slots map[string]uint32
+	names []string // by slot; "" is free
+	pos   []int32  // by slot: place in list
+	free  []uint32
+	list  []fwk.NodeInfo
+}
+
+// update takes the list that the framework passed to PreFilter. The framework
+// passes the same slice until a node comes or goes, so most calls do nothing.
+// It returns the slots of nodes that are gone.
+func (x *nodeIndex) update(list []fwk.NodeInfo) (gone []uint32) {
+	if len(list) == len(x.list) && (len(list) == 0 || &list[0] == &x.list[0]) {
+		return nil
+	}
+	if x.slots == nil {
+		x.slots = make(map[string]uint32, len(list))
+	}
+	x.list = list
+	for i := range x.pos {
+		x.pos[i] = -1
+	}
+	for i, ni := range list {
+		node := ni.Node()
+		if node == nil {
+			continue
+		}
+		slot, ok := x.slots[node.Name]
+		if !ok {
+			slot = x.take(node.Name)
+		}
+		x.pos[slot] = int32(i)
+	}
+	for name, slot := range x.slots {
+		if x.pos[slot] < 0 {
+			delete(x.slots, name)
+			x.names[slot] = ""
+			x.free = append(x.free, slot)
+			gone = append(gone, slot)
+		}
+	}
+	return gone
+}
+
+func (x *nodeIndex) take(name string) uint32 {
+	var slot uint32
+	if n := len(x.free); n > 0 {
+		slot = x.free[n-1]
+		x.free = x.free[:n-1]
+		x.names[slot] = name
+	} else {
+		slot = uint32(len(x.names))
+		x.names = append(x.names, name)
+		x.pos = append(x.pos, -1)
+	}
+	x.slots[name] = slot
+	return slot
+}
+
+// slot finds a node by name.
+func (x *nodeIndex) slot(name string) (uint32, bool) {
+	s, ok := x.slots[name]
+	return s, ok
+}
+
+// snapshotSlot finds the slot of exactly this node info: one from the list of
+// this cycle, not a modified copy of it.
+func (x *nodeIndex) snapshotSlot(ni fwk.NodeInfo) (uint32, bool) {
+	slot, ok := x.slots[ni.Node().Name]
+	if !ok {
+		return 0, false
+	}
+	p := x.pos[slot]
+	return slot, p >= 0 && x.list[p] == ni
+}

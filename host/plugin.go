@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// Berth is the framework plugin of one profile. With nothing to say it is
+// invisible: what each point answers then is in idle.go or at the point.
+type Berth struct {
+	host    *Host
+	handle  fwk.Handle
+	profile string
+}
+
+var (
+	_ fwk.PreEnqueuePlugin         = &Berth{}
+	_ fwk.EnqueueExtensions        = &Berth{}
+	_ fwk.PreFilterPlugin          = &Berth{}
+	_ fwk.PreFilterExtensions      = &Berth{}
+	_ fwk.FilterPlugin             = &Berth{}
+	_ fwk.PostFilterPlugin         = &Berth{}
+	_ fwk.PreScorePlugin           = &Berth{}
+	_ fwk.ScorePlugin              = &Berth{}
+	_ fwk.ScoreExtensions          = &Berth{}
+	_ fwk.ReservePlugin            = &Berth{}
+	_ fwk.PermitPlugin             = &Berth{}
+	_ fwk.PreBindPlugin            = &Berth{}
+	_ fwk.BindPlugin               = &Berth{}
+	_ fwk.PostBindPlugin           = &Berth{}
+	_ fwk.SignPlugin               = &Berth{}
+	_ fwk.PodGroupPostFilterPlugin = &Berth{}
+)
+
+// Name is the plugin's name.
+func (b *Berth) Name() string { return Name }
+
+// PostFilter leaves the pod to the next plugin: no policy serves the point.
+// Unschedulable without reasons is what lets DefaultPreemption run.
+func (b *Berth) PostFilter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
+	return nil, fwk.NewStatus(fwk.Unschedulable)
+}
+
+// PodGroupPostFilter leaves the group to the next plugin.
+func (b *Berth) PodGroupPostFilter(context.Context, fwk.PodGroupCycleState, fwk.PodGroupInfo, fwk.PodGroupSchedulingFunc) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
+	return nil, fwk.NewStatus(fwk.Unschedulable)
+}
+
+// Reserve notes that the cycle goes on beside the next one. A pod-group
+// simulation reserves and reverts.
+func (b *Berth) Reserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ string) *fwk.Status {
+	if cs := stateOf(state); cs != nil {
+		cs.reserved.Store(true)
+	}
+	return nil
+}
+
+// Unreserve ends the cycle. In a simulation it only takes Reserve back.
+func (b *Berth) Unreserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ string) {
+	cs := stateOf(state)
+	if cs == nil {
+		return
+	}
+	if cs.group {
+		cs.reserved.Store(false)
+		return
+	}
+	cs.end()
+}
+
+// Permit allows the pod.
+func (b *Berth) Permit(context.Context, fwk.CycleState, *v1.Pod, string) (*fwk.Status, time.Duration) {
+	return nil, 0
+}
+
+// PreBindPreFlight has no work in PreBind and doesn't stand in the way of
+// plugins that run in parallel.
+func (b *Berth) PreBindPreFlight(context.Context, fwk.CycleState, *v1.Pod, string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
+	return &fwk.PreBindPreFlightResult{AllowParallel: true}, fwk.NewStatus(fwk.Skip)
+}
+
+// PreBind has nothing to do.
+func (b *Berth) PreBind(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Status { return nil }
+
+// Bind leaves the pod to the next plugin.
+func (b *Berth) Bind(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Status {
+	return fwk.NewStatus(fwk.Skip)
+}
+
+// PostBind ends the cycle and forgets why the pod was rejected before.
+func (b *Berth) PostBind(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ string) {
+	b.host.rejections.forget(pod.UID)
+	if cs := stateOf(state); cs != nil {
+		cs.end()
+	}
+}
