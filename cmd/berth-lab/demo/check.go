@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,15 +92,14 @@ func (d *demo) violation(pod *corev1.Pod, node *corev1.Node) error {
 		}
 		rules = d.swapped.rules(p)
 	}
-	team := pod.Labels[teamLabel]
-	if slices.ContainsFunc(rules, func(r rule) bool { return r.allows(team, node) }) {
+	if slices.ContainsFunc(rules, func(r rule) bool { return r.allows(pod.Labels, node) }) {
 		return nil
 	}
 	var want []string
 	for _, r := range rules {
-		want = append(want, r.pools[team]+" or "+r.overflow)
+		want = append(want, r.want(pod.Labels))
 	}
-	return fmt.Errorf("pod %s of %s is in pool %q, want %q", pod.Name, team, node.Labels[poolLabel], want)
+	return fmt.Errorf("pod %s of %s is in pool %q, want %s", pod.Name, pod.Labels[teamLabel], node.Labels[poolLabel], strings.Join(want, " or "))
 }
 
 // maxProblems is how many problems an error lists; the first ones tell enough.

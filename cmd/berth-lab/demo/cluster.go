@@ -21,27 +21,27 @@ var zones = []string{"zone-a", "zone-b", "zone-c"}
 type pool struct {
 	name  string
 	nodes int
-	cpu   string
 	price string // an hour, on demand
 	spot  string
 }
 
-// pools are 50 nodes in all. pool-c is too small for a team's pods: they
-// overflow. No rule leads to general; only the stock scheduler's pods do.
+// pools are 50 nodes in all, with room for every pod wherever the rules send
+// it. The overflow pools are cheap, so that cost-aware sends pods there that
+// may go. No rule leads to general; only the stock scheduler's pods do.
 var pools = []pool{
-	{name: "pool-a", nodes: 12, cpu: "8", price: "0.40", spot: "0.13"},
-	{name: "pool-b", nodes: 12, cpu: "8", price: "0.36", spot: "0.12"},
-	{name: "pool-c", nodes: 4, cpu: "4", price: "0.20", spot: "0.07"},
-	{name: "shared", nodes: 8, cpu: "8", price: "0.44", spot: "0.15"},
-	{name: "reserve", nodes: 8, cpu: "8", price: "0.60", spot: "0.20"},
-	{name: "general", nodes: 6, cpu: "8", price: "0.32", spot: "0.11"},
+	{name: "pool-a", nodes: 10, price: "0.40", spot: "0.13"},
+	{name: "pool-b", nodes: 10, price: "0.36", spot: "0.12"},
+	{name: "pool-c", nodes: 8, price: "0.38", spot: "0.13"},
+	{name: "shared", nodes: 8, price: "0.30", spot: "0.10"},
+	{name: "reserve", nodes: 8, price: "0.30", spot: "0.10"},
+	{name: "general", nodes: 6, price: "0.32", spot: "0.11"},
 }
 
 func (p pool) build() []*corev1.Node {
 	return lab.Nodes(p.name, p.nodes,
 		lab.Label(poolLabel, p.name),
 		lab.Zones(zones...),
-		lab.Capacity(corev1.ResourceCPU, p.cpu),
+		lab.Capacity(corev1.ResourceCPU, "8"),
 		lab.Label(capacityLabel, "on-demand", "spot"),
 		lab.Label(priceLabel, p.price, p.spot),
 	)
@@ -67,12 +67,4 @@ func startCluster(ctx context.Context, logDir string) (*lab.Cluster, error) {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	_, err = c.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
 	return c, err
-}
-
-func nodeCount() int {
-	n := 0
-	for _, p := range pools {
-		n += p.nodes
-	}
-	return n
 }

@@ -152,7 +152,8 @@ func (d *demo) phases(ctx context.Context, policies map[policyFile]policy) (err 
 		return err
 	}
 
-	nowhere := newPod(partPending, 0, teamNowhere, install.SchedulerName, "250m")
+	nowhere := newPod(partPending, 0, install.SchedulerName, "250m")
+	nowhere.Labels[teamLabel] = teamNowhere
 	if err := d.cluster.CreatePods(ctx, []*corev1.Pod{nowhere}); err != nil {
 		return err
 	}

@@ -88,5 +88,5 @@ func (r rule) describe() string {
 	for _, team := range teams {
 		s = append(s, team+" → "+r.pools[team])
 	}
-	return fmt.Sprintf("%s, overflow %s", strings.Join(s, ", "), r.overflow)
+	return fmt.Sprintf("%s; %s for those that ask", strings.Join(s, ", "), r.overflow)
 }

@@ -28,12 +28,15 @@ const (
 	partPending = "pending"
 )
 
-// newPod is a pod of a team for one scheduler. Every third one prefers spot
-// capacity.
-func newPod(part string, i int, team, scheduler, cpu string) *corev1.Pod {
-	labels := map[string]string{partLabel: part, teamLabel: team}
-	if i%3 == 0 {
+// newPod is pod i of a part: the teams in turn, half of their pods preferring
+// spot capacity and half asking for overflow.
+func newPod(part string, i int, scheduler, cpu string) *corev1.Pod {
+	labels := map[string]string{partLabel: part, teamLabel: teams[i%len(teams)]}
+	if i/len(teams)%2 == 0 {
 		labels[spotLabel] = "prefer"
+	}
+	if i/len(teams)/2%2 == 0 {
+		labels[overflowLabel] = "true"
 	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%04d", part, i), Labels: labels},
@@ -54,8 +57,7 @@ func newPod(part string, i int, team, scheduler, cpu string) *corev1.Pod {
 func (d *demo) runPods(ctx context.Context, part, scheduler string, n int) error {
 	pods := make([]*corev1.Pod, n)
 	for i := range pods {
-		// A third apart in team and in spot preference, so that each team has both.
-		pods[i] = newPod(part, i, teams[i/3%len(teams)], scheduler, "250m")
+		pods[i] = newPod(part, i, scheduler, "250m")
 	}
 	start := time.Now()
 	if err := d.cluster.CreatePods(ctx, pods); err != nil {

@@ -12,11 +12,12 @@ const (
 	priceLabel    = "berth.dev/price-per-hour"
 	capacityLabel = "berth.dev/capacity"
 	teamLabel     = "team"
+	overflowLabel = "berth.dev/overflow"
 	spotLabel     = "berth.dev/spot"
 )
 
 // rule is the demo's own idea of one version of team-pools: a team's pods go
-// to its pool or to the overflow pool.
+// to its pool, those that ask for it also to the overflow pool.
 type rule struct {
 	name     string
 	pools    map[string]string // by team
@@ -24,8 +25,7 @@ type rule struct {
 }
 
 // The two rules allow no team the same node, so that where a pod went tells
-// which version decided. teamNowhere is given a pool without nodes and may not
-// overflow.
+// which version decided.
 var (
 	ruleOne = rule{
 		name:     "phase 1",
@@ -45,12 +45,21 @@ var teams = []string{"team-a", "team-b", "team-c"}
 // teamNowhere has no pool in either rule.
 const teamNowhere = "team-z"
 
-// allows says whether the rule lets a pod of the team run on the node.
-func (r rule) allows(team string, node *corev1.Node) bool {
-	pool, known := r.pools[team]
-	if !known {
-		return false
-	}
+// allows says whether the rule lets a pod with these labels run on the node.
+func (r rule) allows(pod map[string]string, node *corev1.Node) bool {
+	own, known := r.pools[pod[teamLabel]]
 	at := node.Labels[poolLabel]
-	return at == pool || at == r.overflow
+	return known && (at == own || at == r.overflow && pod[overflowLabel] == "true")
+}
+
+// want is what the rule allows a pod with these labels, in words.
+func (r rule) want(pod map[string]string) string {
+	own, known := r.pools[pod[teamLabel]]
+	switch {
+	case !known:
+		return "no node"
+	case pod[overflowLabel] == "true":
+		return own + " or " + r.overflow
+	}
+	return own
 }

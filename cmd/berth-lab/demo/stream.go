@@ -35,7 +35,7 @@ type stream struct {
 // streamPod is what is known about a pod of the stream.
 type streamPod struct {
 	created time.Time // when the request to create it was sent
-	team    string
+	labels  map[string]string
 	node    *corev1.Node // nil until it is bound
 	bound   time.Time    // when that was seen
 }
@@ -80,10 +80,9 @@ func (s *stream) create(stop, ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		team := teams[i%len(teams)]
-		pod := newPod(partSwap, i, team, install.SchedulerName, "50m")
+		pod := newPod(partSwap, i, install.SchedulerName, "50m")
 		s.mu.Lock()
-		s.pods[pod.Name] = &streamPod{created: time.Now(), team: team}
+		s.pods[pod.Name] = &streamPod{created: time.Now(), labels: pod.Labels}
 		s.mu.Unlock()
 		if err := s.demo.cluster.CreatePods(ctx, []*corev1.Pod{pod}); err != nil {
 			return err
@@ -130,7 +129,7 @@ func (s *stream) boundBy(r rule) []time.Time {
 	defer s.mu.Unlock()
 	var times []time.Time
 	for _, p := range s.pods {
-		if p.node != nil && r.allows(p.team, p.node) {
+		if p.node != nil && r.allows(p.labels, p.node) {
 			times = append(times, p.bound)
 		}
 	}
