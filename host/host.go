@@ -29,6 +29,10 @@ type Options struct {
 	// SuspendAll starts with every policy off: they are loaded and reported as
 	// Suspended, and decide nothing.
 	SuspendAll bool
+	// CacheDir keeps compiled modules for later processes. It must be the
+	// owner's alone, since what is in it runs as native code. Empty keeps them
+	// in memory.
+	CacheDir string
 }
 
 // Host is the state of one scheduler: its policies, the plugins of its profiles

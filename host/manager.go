@@ -52,7 +52,7 @@ type manager struct {
 
 // startManager starts the sources, the loaders and the store. ctx ends them.
 func startManager(ctx context.Context, h *Host, handle fwk.Handle) (*manager, error) {
-	wazero, err := engine.NewWazero(ctx, engine.WazeroOptions{})
+	wazero, err := engine.NewWazero(ctx, engine.WazeroOptions{CacheDir: h.options.CacheDir})
 	if err != nil {
 		return nil, err
 	}
