@@ -30,6 +30,12 @@ func withinAny(p string, dirs ...string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return within(p, dir) })
 }
 
+// command is the folder of the command that a folder in cmd belongs to.
+func command(dir string) string {
+	parts := strings.SplitN(dir, "/", 3)
+	return strings.Join(parts[:min(2, len(parts))], "/")
+}
+
 // forbidden says why the package in folder from may not import the path, or
 // nothing. Both folders are relative to the module. Tests may import the lab and
 // any third party's package that their own folder's code may not.
@@ -51,6 +57,8 @@ func forbidden(from, imported string, test bool) string {
 	switch {
 	case within(to, from) || within(from, to) && to != "":
 		return "" // one's own tree
+	case within(to, "cmd") && command(from) == command(to):
+		return "" // one command's packages
 	case withinAny(to, "cmd", "examples"):
 		return "nobody imports cmd or examples"
 	case within(to, "test"):
@@ -140,6 +148,8 @@ func TestForbidden(t *testing.T) {
 		{from: "cmd/berth", imported: module + "/test/lab"},
 		{from: "cmd/berth", imported: module + "/cmd/berth/scaffold", allowed: true},
 		{from: "cmd/berth", imported: module + "/cmd/berth-lab"},
+		{from: "cmd/berth-lab/demo", imported: module + "/cmd/berth-lab/install", allowed: true},
+		{from: "cmd/berth-lab/demo", imported: module + "/cmd/berth/scaffold"},
 		{from: "cmd/berth-lab", imported: module + "/test/lab", allowed: true},
 		{from: "cmd/berth-lab/install", imported: module + "/config", allowed: true},
 		{from: "cmd/berth-scheduler", imported: module + "/config"},
