@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/berth-scheduler/berth/host/policy"
@@ -104,9 +105,14 @@ func moduleFile(p *policy.Policy, names []string) (string, error) {
 	return "", fmt.Errorf("want %s or %s, got %s", ModuleFile, ModuleFileGz, list(names))
 }
 
-// list names files for a message.
+// list names files for a message, odd names in quotes. It may change names.
 func list(names []string) string {
 	const most = 8
+	for i, name := range names {
+		if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
+			names[i] = quoted
+		}
+	}
 	switch {
 	case len(names) == 0:
 		return "no files"

@@ -142,3 +142,24 @@ func TestLabels(t *testing.T) {
 		})
 	}
 }
+
+func FuzzFromConfigMap(f *testing.F) {
+	raw := module("a")
+	f.Add(policyHead, ModuleFile, raw)
+	f.Add(policyHead, ModuleFileGz, Gzip(raw))
+	f.Add(policyHead+"module: \"x\"\n", "x", raw)
+	f.Add(policyHead, "a\nb", []byte{0x1f, 0x8b})
+	f.Fuzz(func(t *testing.T, text, name string, data []byte) {
+		d := FromConfigMap(&v1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "cm"},
+			Data:       map[string]string{PolicyFile: text},
+			BinaryData: map[string][]byte{name: data},
+		})
+		switch {
+		case d.Err != nil && (d.Module != nil || strings.ContainsAny(d.Err.Error(), "\r\n")):
+			t.Errorf("want one line and no module, got %q, %d bytes", d.Err, len(d.Module))
+		case d.Err == nil && (d.Policy == nil || len(d.Module) > MaxModuleBytes || d.ModuleDigest != Digest(d.Module)):
+			t.Errorf("want a policy and a module with its digest, got %+v", d)
+		}
+	})
+}
