@@ -199,7 +199,7 @@ func (e *Encoder) nodePod(off uint32, pi fwk.PodInfo) {
 	total := pi.CalculateResource().Resource // cached since the node info counted it
 	e.addCounted(0, total, false)
 	e.quantityList(off + abi.NodePodRequests)
-	e.addList(0, podLimits(pod), total, false)
+	e.addLimits(0, pod, total)
 	e.quantityList(off + abi.NodePodLimits)
 }
 

@@ -4,15 +4,10 @@ package view
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	resourcehelper "k8s.io/component-helpers/resource"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
 
@@ -140,7 +135,7 @@ func (e *Encoder) podResources(pod *v1.Pod) {
 	e.addCounted(request, total.Resource, false)
 	e.add(nonZero, v1.ResourceCPU, total.Non0CPU, true)
 	e.add(nonZero, v1.ResourceMemory, total.Non0Mem, true)
-	e.addList(limit, podLimits(pod), total.Resource, false)
+	e.addLimits(limit, pod, total.Resource)
 	e.addList(overhead, pod.Spec.Overhead, total.Resource, false)
 	rows := e.merge()
 	off := e.listSection(abi.PodResources, len(rows), abi.PodResourceSize)
@@ -156,55 +151,4 @@ func (e *Encoder) podResources(pod *v1.Pod) {
 		e.w.i64(off+abi.PodResourceOverhead, v[overhead])
 		off += abi.PodResourceSize
 	}
-}
-
-// podLimits is the limits of a whole pod, under the feature gates that the
-// scheduler counts requests under (PodInfo.CalculateResource).
-func podLimits(pod *v1.Pod) v1.ResourceList {
-	gates := utilfeature.DefaultFeatureGate
-	return resourcehelper.PodLimits(pod, resourcehelper.PodResourcesOptions{
-		UseStatusResources: gates.Enabled(features.InPlacePodVerticalScaling),
-		InPlacePodLevelResourcesVerticalScalingEnabled: gates.Enabled(features.InPlacePodLevelResourcesVerticalScaling),
-		SkipPodLevelResources:                          !gates.Enabled(features.PodLevelResources),
-		UseDRANodeAllocatableResourceClaimStatus:       gates.Enabled(features.DRANodeAllocatableResources),
-	})
-}
-
-// unit is a quantity in the unit of its resource: cpu in thousandths, rounded
-// up, clamped to the range of int64.
-func unit(name v1.ResourceName, q *resource.Quantity) int64 {
-	if name == v1.ResourceCPU {
-		return milli(q)
-	}
-	return whole(q)
-}
-
-// whole is q rounded up to a whole number and clamped. Quantity.Value gives 0
-// or the low bits where q is out of range.
-func whole(q *resource.Quantity) int64 {
-	if v, ok := q.AsInt64(); ok {
-		return v
-	}
-	if n, out := clamp(q.AsApproximateFloat64()); out {
-		return n
-	}
-	return q.Value()
-}
-
-// milli is whole of q in thousandths.
-func milli(q *resource.Quantity) int64 {
-	if n, out := clamp(q.AsApproximateFloat64() * 1000); out {
-		return n
-	}
-	return q.MilliValue()
-}
-
-func clamp(f float64) (int64, bool) {
-	switch {
-	case f >= math.MaxInt64:
-		return math.MaxInt64, true
-	case f <= math.MinInt64:
-		return math.MinInt64, true
-	}
-	return 0, false
 }
