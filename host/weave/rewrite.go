@@ -203,7 +203,7 @@ func (w *rewriter) label(l uint32) uint32 {
 //	      end
 //	      br $done
 //	    end
-//	    fuel = yield(fuel + units)
+//	    fuel = yield(fuel) + units
 //	    br $again
 //	  end
 //	end
@@ -239,10 +239,11 @@ func (w *rewriter) endLoop(head *charge) {
 	for _, l := range head.carry {
 		w.carry(l)
 	}
+	// Giving the units back before the call would hide that they weren't covered.
 	w.get()
+	c.with(opCall, w.a.yield)
 	c.i64(head.units)
 	c.op(opI64Add)
-	c.with(opCall, w.a.yield)
 	w.set()
 	c.with(opBr, 0)
 	w.close()
@@ -310,20 +311,22 @@ func (w *rewriter) check(carry []uint32) {
 // call might need it [measured: a loop over bytes took twice the time].
 func (w *rewriter) carry(l uint32) {
 	c := &w.out
-	c.local(l)
 	switch w.p.types[l] {
 	case typeI32:
+		c.local(l)
 		c.i32(0)
 		c.op(opI32Or)
 	case typeI64:
+		c.local(l)
 		c.i64(0)
 		c.op(opI64Or)
 	case typeF32:
+		c.local(l)
 		c.local(l, opF32Copysign)
 	case typeF64:
+		c.local(l)
 		c.local(l, opF64Copysign)
 	default:
-		c.op(opDrop)
 		return
 	}
 	c.with(opLocalSet, l)
