@@ -134,7 +134,11 @@ func (m *manager) Delete(key string) {
 func (m *manager) synced() {
 	m.mu.Lock()
 	m.unsynced--
+	all := m.unsynced == 0
 	m.mu.Unlock()
+	if all {
+		m.prune()
+	}
 	m.tryGate()
 }
 
@@ -147,7 +151,6 @@ func (m *manager) tryGate() {
 	if !ready || m.host.gate.isOpen() {
 		return
 	}
-	m.prune()
 	m.host.openGate("policies are decided on")
 }
 
@@ -201,15 +204,20 @@ func (m *manager) remove(key string) {
 		return
 	}
 	m.logger.Info("Policy removed", "policy", s.name, "source", key)
-	if m.store != nil {
-		m.store.DeleteStatus(s.name)
-	}
 	m.host.activate(m.host.rejections.ofPolicy(s.name))
 	if s.current != nil {
 		s.current.release()
 	}
-	metrics.Forget(s.name)
+	m.forget(s.name)
 	m.retryRefused(s.name)
+}
+
+// forget drops what is reported under a name that no policy has any more.
+func (m *manager) forget(name string) {
+	if m.store != nil {
+		m.store.DeleteStatus(name)
+	}
+	metrics.Forget(name)
 }
 
 // retryRefused loads again what was refused because its name was taken.
@@ -280,9 +288,16 @@ func (m *manager) prune() {
 		return
 	}
 	m.mu.Lock()
-	live := make(map[string]types.UID, len(m.slots))
+	live := make(map[string]types.UID, len(m.slots)+len(m.pending))
 	for key, s := range m.slots {
 		live[key] = s.doc.UID
+	}
+	for key, d := range m.pending {
+		if d == nil {
+			delete(live, key)
+		} else {
+			live[key] = d.UID
+		}
 	}
 	m.mu.Unlock()
 	m.store.Prune(live)

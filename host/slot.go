@@ -40,8 +40,14 @@ type slot struct {
 
 func newSlot(key string) *slot { return &slot{key: key, state: stateLoading} }
 
-// take notes what the source says.
-func (s *slot) take(d *source.Document) { s.doc, s.name = d, d.Name }
+// take notes what the source says. While policy.yaml can't be read the policy
+// keeps the name that it had.
+func (s *slot) take(d *source.Document) {
+	s.doc = d
+	if s.name == "" || d.Policy != nil {
+		s.name = d.Name
+	}
+}
 
 // suspended says whether the operator turned the policy off.
 func (s *slot) suspended() bool {
@@ -81,9 +87,14 @@ func (m *manager) apply(d *source.Document) {
 	current := s.current
 	same := d.Err == nil && current != nil && current.module.Digest == d.ModuleDigest && current.policy.Equal(d.Policy)
 	taken := m.nameTaken(d)
+	before := s.name
 	s.take(d)
+	renamed := before != "" && before != s.name
 	m.mu.Unlock()
 
+	if renamed {
+		m.forget(before)
+	}
 	for _, w := range d.Warnings {
 		m.logger.Info("Policy warning", "policy", d.Name, "source", d.Key, "warning", w)
 	}

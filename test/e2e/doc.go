@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package e2e holds the tests that need a real API server: berth-scheduler as
+// its own process, policies in ConfigMaps, pods whose placement is read back
+// from the API server. They share one cluster of test/lab; each test has its
+// own scheduler name and namespaces.
+package e2e
