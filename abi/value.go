@@ -96,50 +96,19 @@ func (e ValueError) Error() string { return "value record: " + string(e) }
 // NaN and infinities, text that isn't UTF-8, and trees over MaxValueDepth or
 // MaxValueBytes.
 func EncodeValue(v any) ([]byte, error) {
-	w := &valueWriter{b: make([]byte, ValueHeadSize, 256)}
-	if err := w.cell(ValueRoot, v, 0); err != nil {
+	w := NewValueWriter()
+	if err := w.tree(ValueRoot, v, 0); err != nil {
 		return nil, err
 	}
-	w.align()
-	if len(w.b) > MaxValueBytes {
-		return nil, ValueError("want at most " + itoa(MaxValueBytes) + " bytes, got " + itoa(uint64(len(w.b))))
+	b := w.Bytes()
+	if len(b) > MaxValueBytes {
+		return nil, ValueError("want at most " + itoa(MaxValueBytes) + " bytes, got " + itoa(uint64(len(b))))
 	}
-	putU32(w.b[ValueSizeField:], uint32(len(w.b)))
-	return w.b, nil
+	return b, nil
 }
 
-type valueWriter struct{ b []byte }
-
-func (w *valueWriter) align() {
-	for len(w.b)%8 != 0 {
-		w.b = append(w.b, 0)
-	}
-}
-
-// reserve adds n zero bytes, 8-aligned, and returns their offset.
-func (w *valueWriter) reserve(n int) int {
-	w.align()
-	off := len(w.b)
-	w.b = append(w.b, make([]byte, n)...)
-	return off
-}
-
-func (w *valueWriter) put(at int, k ValueKind, n int, payload uint64) {
-	putU32(w.b[at+CellKind:], uint32(k))
-	putU32(w.b[at+CellLen:], uint32(n))
-	putU64(w.b[at+CellPayload:], payload)
-}
-
-func (w *valueWriter) text(s string) (int, error) {
-	if !utf8.ValidString(s) {
-		return 0, ValueError("want UTF-8 text, got other bytes")
-	}
-	off := len(w.b)
-	w.b = append(w.b, s...)
-	return off, nil
-}
-
-func (w *valueWriter) cell(at int, v any, depth int) error {
+// tree writes v into the cell at an offset.
+func (w *ValueWriter) tree(at int, v any, depth int) error {
 	if depth > MaxValueDepth {
 		return ValueError("want at most " + itoa(MaxValueDepth) + " levels, got more")
 	}
@@ -148,74 +117,66 @@ func (w *valueWriter) cell(at int, v any, depth int) error {
 	}
 	switch v := v.(type) {
 	case nil:
-		w.put(at, Null, 0, 0)
+		w.Null(at)
 	case bool:
-		var n uint64
-		if v {
-			n = 1
-		}
-		w.put(at, Bool, 0, n)
+		w.Bool(at, v)
 	case int:
-		w.put(at, Int, 0, uint64(v))
+		w.Int(at, int64(v))
 	case int64:
-		w.put(at, Int, 0, uint64(v))
+		w.Int(at, v)
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return ValueError("want a finite number, got NaN or infinity")
 		}
-		w.put(at, Float, 0, math.Float64bits(v))
+		w.Float(at, v)
 	case string:
-		off, err := w.text(v)
-		if err != nil {
+		if err := utf8Text(v); err != nil {
 			return err
 		}
-		w.put(at, String, len(v), uint64(off))
+		w.String(at, v)
 	case Quantity:
-		off := w.reserve(BlockText)
-		putU64(w.b[off+BlockValue:], uint64(v.Value))
-		putU64(w.b[off+BlockMilli:], uint64(v.Milli))
-		if _, err := w.text(v.Text); err != nil {
+		if err := utf8Text(v.Text); err != nil {
 			return err
 		}
-		w.put(at, QuantityKind, len(v.Text), uint64(off))
+		w.Quantity(at, v)
 	case []string:
-		off := w.reserve(len(v) * CellSize)
-		w.put(at, List, len(v), uint64(off))
+		first := w.List(at, len(v))
 		for i := range v {
-			if err := w.cell(off+i*CellSize, v[i], depth+1); err != nil {
+			if err := w.tree(first+i*CellSize, v[i], depth+1); err != nil {
 				return err
 			}
 		}
 	case []any:
-		off := w.reserve(len(v) * CellSize)
-		w.put(at, List, len(v), uint64(off))
+		first := w.List(at, len(v))
 		for i := range v {
-			if err := w.cell(off+i*CellSize, v[i], depth+1); err != nil {
+			if err := w.tree(first+i*CellSize, v[i], depth+1); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
 		keys := make([]string, 0, len(v))
 		for k := range v {
+			if err := utf8Text(k); err != nil {
+				return err
+			}
 			keys = append(keys, k)
 		}
 		sortStrings(keys)
-		off := w.reserve(len(v) * EntrySize)
-		w.put(at, Map, len(v), uint64(off))
+		first := w.Map(at, len(keys))
 		for i, k := range keys {
-			e := off + i*EntrySize
-			t, err := w.text(k)
-			if err != nil {
-				return err
-			}
-			putU32(w.b[e+EntryKey:], uint32(t))
-			putU32(w.b[e+EntryKey+4:], uint32(len(k)))
-			if err := w.cell(e+EntryCell, v[k], depth+1); err != nil {
+			if err := w.tree(w.Key(first+i*EntrySize, k), v[k], depth+1); err != nil {
 				return err
 			}
 		}
 	default:
 		return ValueError("want a tree of JSON-like values, got another type")
+	}
+	return nil
+}
+
+func utf8Text(s string) error {
+	if !utf8.ValidString(s) {
+		return ValueError("want UTF-8 text, got other bytes")
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func checkInterface(i *weave.Interface) Problems {
 			ps.add("import %q %q: the host has no such function", clip(im.Module), clip(im.Name))
 			continue
 		}
-		if got := signature(im.Params, im.Results); got != want {
+		if got := weave.Signature(im.Params, im.Results); got != want {
 			ps.add("import %q %q: want %s, got %s", im.Module, im.Name, want, got)
 		}
 	}
@@ -63,7 +63,7 @@ func checkInterface(i *weave.Interface) Problems {
 	for _, e := range i.Exports {
 		exports[e.Name] = e
 	}
-	for _, f := range slices.Concat(abi.Exports, reactorExports) {
+	for _, f := range slices.Concat(abi.Exports(), reactorExports) {
 		e, ok := exports[f.Name]
 		switch {
 		case !ok && f.Required:
@@ -71,8 +71,8 @@ func checkInterface(i *weave.Interface) Problems {
 		case !ok:
 		case e.Kind != weave.KindFunction:
 			ps.add("export %q: want a function %s, got a %s", f.Name, f.Signature(), e.Kind)
-		case signature(e.Params, e.Results) != f.Signature():
-			ps.add("export %q: want %s, got %s", f.Name, f.Signature(), signature(e.Params, e.Results))
+		case weave.Signature(e.Params, e.Results) != f.Signature():
+			ps.add("export %q: want %s, got %s", f.Name, f.Signature(), weave.Signature(e.Params, e.Results))
 		case f.Name == "_start":
 			ps.add("export %q: want a reactor (Go: -buildmode=c-shared), got a command", f.Name)
 		}
@@ -103,22 +103,10 @@ func importNamed(module, name string) (string, bool) {
 	return "", false
 }
 
-// signature writes a type as abi.Signature does, floats and vectors included.
-func signature(params, results []weave.ValueType) string {
-	list := func(types []weave.ValueType) string {
-		names := make([]string, len(types))
-		for i, t := range types {
-			names[i] = t.String()
-		}
-		return "(" + strings.Join(names, " ") + ")"
-	}
-	return list(params) + " -> " + list(results)
-}
-
 // pointsOf are the points that a module exports, in the order of abi.Points.
 func pointsOf(i *weave.Interface) []abi.Point {
 	var points []abi.Point
-	for _, f := range abi.Exports {
+	for _, f := range abi.Exports() {
 		if f.Frame && slices.ContainsFunc(i.Exports, func(e weave.Export) bool { return e.Name == f.Name }) {
 			points = append(points, f.Point)
 		}
