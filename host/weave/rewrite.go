@@ -39,7 +39,7 @@ func (m *module) rewrite(i uint32, p *plan, a *added) []byte {
 		a: a, m: m, p: p, charges: p.charges,
 		out:    make(code, 0, len(body)+len(body)/4+64),
 		local:  p.loops || p.bulk,
-		stack:  false,
+		stack:  p.calls,
 		weight: frameBytes + 8*int64(p.locals) + int64(len(body))/4,
 		fuel:   p.locals,
 		length: p.locals,

@@ -1,0 +1,51 @@
+;; SPDX-License-Identifier: Apache-2.0
+;;
+;; Guests that would never end, or end late, and some whose price is known.
+(module
+  (import "env" "work" (func $work (param i32)))
+  (memory (export "memory") 1)
+  (table $t 1 funcref)
+  (data $d "0123456789abcdef")
+
+  (func (export "loop") (loop $l (br $l)))
+  (func (export "loop_params") (param i32)
+    (local.get 0)
+    (loop $l (param i32) drop (i32.const 1) (br $l))
+    unreachable)
+  (func $recurse (export "recurse") (param i32) (result i32)
+    (i32.add (call $recurse (i32.add (local.get 0) (i32.const 1))) (i32.const 1)))
+  (func (export "count") (param i32) (result i32)
+    (local $i i32)
+    (loop $l
+      (local.set $i (i32.add (local.get $i) (i32.const 1)))
+      (br_if $l (i32.lt_u (local.get $i) (local.get 0))))
+    (local.get $i))
+  (func (export "nothing"))
+  (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1)))
+  (func (export "work") (param i32) (call $work (local.get 0)))
+
+  (func (export "fill") (param i32) (memory.fill (i32.const 0) (i32.const 7) (local.get 0)))
+  (func (export "copy") (param i32) (memory.copy (i32.const 0) (i32.const 0) (local.get 0)))
+  (func (export "init") (param i32) (memory.init $d (i32.const 0) (i32.const 0) (local.get 0)))
+  (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))
+  (func (export "size") (result i32) (memory.size))
+  (func (export "table_grow") (param i32) (result i32) (table.grow $t (ref.null func) (local.get 0)))
+  (func (export "table_fill") (param i32) (table.fill $t (i32.const 0) (ref.null func) (local.get 0)))
+
+  ;; Each calls the next twice, and there is no loop: 2^40 calls.
+  (func $f0 (export "tree") (call $f1) (call $f1))
+  (func $f1 (call $f2) (call $f2)) (func $f2 (call $f3) (call $f3)) (func $f3 (call $f4) (call $f4))
+  (func $f4 (call $f5) (call $f5)) (func $f5 (call $f6) (call $f6)) (func $f6 (call $f7) (call $f7))
+  (func $f7 (call $f8) (call $f8)) (func $f8 (call $f9) (call $f9)) (func $f9 (call $f10) (call $f10))
+  (func $f10 (call $f11) (call $f11)) (func $f11 (call $f12) (call $f12)) (func $f12 (call $f13) (call $f13))
+  (func $f13 (call $f14) (call $f14)) (func $f14 (call $f15) (call $f15)) (func $f15 (call $f16) (call $f16))
+  (func $f16 (call $f17) (call $f17)) (func $f17 (call $f18) (call $f18)) (func $f18 (call $f19) (call $f19))
+  (func $f19 (call $f20) (call $f20)) (func $f20 (call $f21) (call $f21)) (func $f21 (call $f22) (call $f22))
+  (func $f22 (call $f23) (call $f23)) (func $f23 (call $f24) (call $f24)) (func $f24 (call $f25) (call $f25))
+  (func $f25 (call $f26) (call $f26)) (func $f26 (call $f27) (call $f27)) (func $f27 (call $f28) (call $f28))
+  (func $f28 (call $f29) (call $f29)) (func $f29 (call $f30) (call $f30)) (func $f30 (call $f31) (call $f31))
+  (func $f31 (call $f32) (call $f32)) (func $f32 (call $f33) (call $f33)) (func $f33 (call $f34) (call $f34))
+  (func $f34 (call $f35) (call $f35)) (func $f35 (call $f36) (call $f36)) (func $f36 (call $f37) (call $f37))
+  (func $f37 (call $f38) (call $f38)) (func $f38 (call $f39) (call $f39)) (func $f39 (call $f40) (call $f40))
+  (func $f40)
+)
