@@ -99,7 +99,12 @@ func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 	if err := c.connect(server.url); err != nil {
 		return nil, err
 	}
-	if err := waitReady(ctx, c.Client, server.done); err != nil {
+	// An API server that is stopped before its hooks have run ends the process,
+	// so it is let come up whether or not it is still wanted.
+	if err := waitReady(context.WithoutCancel(ctx), c.Client, server.done); err != nil {
+		return nil, err
+	}
+	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	context.AfterFunc(ctx, func() { _ = c.Stop() })

@@ -4,6 +4,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -228,6 +229,33 @@ func TestTwoClusters(t *testing.T) {
 	})
 	if _, err := reader.CoreV1().Nodes().List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("list nodes as default/reader: got %v, want forbidden", err)
+	}
+}
+
+// A start that is interrupted ends in order: the API server exits the process
+// if it is stopped while it comes up.
+func TestInterruptedStart(t *testing.T) {
+	ctx, interrupt := context.WithCancel(testContext(t))
+	tmp, err := os.MkdirTemp("", "lab") // t.TempDir is too long for a socket on macOS
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(tmp)
+	t.Setenv("TMPDIR", tmp)
+	logDir := filepath.Join(tmp, "logs")
+	go func() {
+		defer interrupt()
+		_ = wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
+			log, _ := os.ReadFile(filepath.Join(logDir, "apiserver.log"))
+			return strings.Contains(string(log), "Serving securely"), nil
+		})
+	}()
+	c, err := Start(ctx, Options{LogDir: logDir})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v and %v, want canceled", c, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(tmp, "berth-lab-*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
 	}
 }
 
