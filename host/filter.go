@@ -120,7 +120,7 @@ func (cp *cyclePolicy) filterChunk(cs *cycleState, i int, slot uint32, ni fwk.No
 	}
 	v.refBuf = v.refBuf[:0]
 	for _, n := range v.pending {
-		ref, err := v.resident(n.slot, n.node)
+		ref, err := v.resident(n.slot, n.node, false)
 		if err != nil {
 			return err
 		}

@@ -197,7 +197,7 @@ func (cp *cyclePolicy) refs(c *cycle, nodes []fwk.NodeInfo) error {
 		if !ok {
 			return fmt.Errorf("node %q is not in the snapshot", ni.Node().Name)
 		}
-		ref, err := v.resident(slot, ni)
+		ref, err := v.resident(slot, ni, c.group)
 		if err != nil {
 			return err
 		}

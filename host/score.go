@@ -207,7 +207,7 @@ func (ps *policyScores) scoreChunk(set *scoreSet, pos int) error {
 			}
 			ref, err = v.scratch(slot, ni)
 		} else {
-			ref, err = v.resident(slot, ni)
+			ref, err = v.resident(slot, ni, false)
 		}
 		if err != nil {
 			return err

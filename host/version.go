@@ -220,13 +220,15 @@ func (v *version) encodeError(err error) error {
 }
 
 // resident makes the view of a snapshot node current in the instance.
-func (v *version) resident(slot uint32, ni fwk.NodeInfo) (guest.NodeRef, error) {
+// In a pod-group simulation the generation says nothing, so the node is encoded
+// anew, and once more after it.
+func (v *version) resident(slot uint32, ni fwk.NodeInfo, simulated bool) (guest.NodeRef, error) {
 	for int(slot) >= len(v.views) {
 		v.views = append(v.views, nodeView{})
 	}
 	nv := &v.views[slot]
 	name := ni.Node().Name
-	if nv.version == 0 || nv.generation != ni.GetGeneration() || nv.name != name {
+	if nv.version == 0 || nv.generation != ni.GetGeneration() || nv.name != name || simulated {
 		record, err := v.encoder.Node(v.buf[:0], ni)
 		if err != nil {
 			return guest.NodeRef{}, v.encodeError(err)
@@ -239,6 +241,9 @@ func (v *version) resident(slot uint32, ni fwk.NodeInfo) (guest.NodeRef, error) 
 			metrics.ViewsEncoded.WithLabelValues(v.name).Inc()
 		}
 		nv.name, nv.generation = name, ni.GetGeneration()
+		if simulated {
+			nv.generation = -1
+		}
 	}
 	if v.inst.Resident(slot, nv.version) {
 		return v.inst.Ref(slot), nil
