@@ -30,9 +30,10 @@ func init() {
 type chameleon struct {
 	filter, score, start string
 	only                 string
+	when                 berth.Symbol
 	label                berth.Symbol
 	value                int64
-	values               map[string]int64
+	values               []berth.Entry[int64]
 
 	seen  map[string]bool
 	hoard [][]byte
@@ -46,6 +47,7 @@ func (c *chameleon) Config() []berth.Property {
 		berth.Bind("score", &c.score, berth.String()).Default("value").Doc("what Score does"),
 		berth.Bind("start", &c.start, berth.String()).Doc("what configure does"),
 		berth.Bind("only", &c.only, berth.String()).Doc("the node where Filter and Score do it; elsewhere they accept and score 0"),
+		berth.Bind("when", &c.when, berth.Name()).Doc("the label of the pods for which they do it"),
 		berth.Bind("label", &c.label, berth.Name()).Doc("the label that Filter looks at"),
 		berth.Bind("value", &c.value, berth.Int()).Doc("the score of a node that values doesn't name"),
 		berth.Bind("values", &c.values, berth.MapOf(berth.Int())).Doc("scores by node"),
@@ -75,7 +77,7 @@ var (
 
 // Filter implements berth.FilterPlugin.
 func (c *chameleon) Filter(_ *berth.Cycle, pod berth.Pod, node berth.Node) *berth.Status {
-	if c.only != "" && node.Name() != c.only {
+	if c.spares(pod, node) {
 		return nil
 	}
 	switch c.filter {
@@ -116,6 +118,11 @@ func (c *chameleon) Filter(_ *berth.Cycle, pod berth.Pod, node berth.Node) *bert
 	return nil
 }
 
+// spares says whether pod and node are not those that the config is about.
+func (c *chameleon) spares(pod berth.Pod, node berth.Node) bool {
+	return c.only != "" && node.Name() != c.only || c.when != (berth.Symbol{}) && !pod.HasLabel(c.when)
+}
+
 // needs rejects nodes without a pod that has the label; a pod with the label
 // may go anywhere.
 func (c *chameleon) needs(pod berth.Pod, node berth.Node) *berth.Status {
@@ -140,13 +147,15 @@ func share(pod berth.Pod, node berth.Node) int64 {
 
 // Score implements berth.ScorePlugin.
 func (c *chameleon) Score(_ *berth.Cycle, pod berth.Pod, node berth.Node) (int64, *berth.Status) {
-	if c.only != "" && node.Name() != c.only {
+	if c.spares(pod, node) {
 		return 0, nil
 	}
 	switch c.score {
 	case "value":
-		if v, ok := c.values[node.Name()]; ok {
-			return v, nil
+		for _, e := range c.values {
+			if e.Key == node.Name() {
+				return e.Value, nil
+			}
 		}
 		return c.value, nil
 	case "free":

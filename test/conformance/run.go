@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"os"
+	"testing"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/kubernetes/pkg/features"
+
+	"github.com/berth-scheduler/berth/host"
+)
+
+// Engine is what a run is about: hosts whose policies run on one engine.
+type Engine struct {
+	Name string
+	Host func(host.Options) *host.Host
+
+	cache string // of compiled modules, shared by the run's hosts
+}
+
+// cases are all tests of a run.
+var cases = []struct {
+	name string
+	run  func(*testing.T, Engine)
+}{
+	{"Idle", testIdle},
+	{"Equal", testEqual},
+}
+
+// Run runs every case on an engine.
+func Run(t *testing.T, e Engine) {
+	// Preemption evicts before it answers, so that a test sees its victims.
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.SchedulerAsyncPreemption, false)
+	e.cache = t.TempDir()
+	if err := os.Chmod(e.cache, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) { c.run(t, e) })
+	}
+}
