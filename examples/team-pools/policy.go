@@ -23,17 +23,21 @@ func init() { berth.Register(&policy, &teamPools{}) }
 type teamPools struct {
 	teamLabel  berth.Symbol
 	poolLabel  berth.Symbol
-	namespaces map[string]string
-	pools      map[string][]string
+	namespaces []berth.Entry[string]
+	pools      []berth.Entry[[]string]
 	overflow   overflow
 	unowned    string
 
 	// What Configured makes of them: label values are compared by their IDs.
 	teamOf map[berth.ID]berth.ID // by namespace
-	owns   map[ownership]bool
-	owned  map[berth.ID]bool // by pool
 	teams  map[berth.ID]bool
-	spill  map[berth.ID]bool // overflow pools
+	byID   map[berth.ID]*pool
+}
+
+// pool is a pool that the config names.
+type pool struct {
+	owners   []berth.ID
+	overflow bool
 }
 
 type overflow struct {
@@ -42,8 +46,6 @@ type overflow struct {
 	priority int64
 	label    berth.Symbol
 }
-
-type ownership struct{ team, pool berth.ID }
 
 var _ berth.FilterPlugin = &teamPools{}
 
@@ -94,7 +96,7 @@ func overflowProperties(o *overflow) []berth.Property {
 		berth.Bind("pools", &o.pools, berth.ListOf(berth.String())).Required(),
 		berth.Bind("allow", &o.allow, berth.Enum(never, always, priority, optIn)).Default(never).
 			Doc("which pods of a team that owns a pool"),
-		berth.Bind("priority", &o.priority, berth.IntBetween(-1<<31, 1<<31-1)).
+		berth.Bind("priority", &o.priority, berth.Int()).
 			Doc("with PriorityAtLeast: the lowest priority"),
 		berth.Bind("label", &o.label, berth.Name()).Default(berth.NewSymbol("berth.dev/overflow")).
 			Doc("with OptIn: the pod label that has to be \"true\""),
@@ -103,52 +105,73 @@ func overflowProperties(o *overflow) []berth.Property {
 
 // Configured builds the look-up tables.
 func (p *teamPools) Configured() error {
-	if p.poolLabel == (berth.Symbol{}) {
+	if p.poolLabel.String() == "" {
 		return errors.New("config.poolLabel: want a label key, got none")
 	}
-	id := func(s string) berth.ID { return berth.NewSymbol(s).ID() }
-	p.teamOf, p.owns, p.owned = map[berth.ID]berth.ID{}, map[ownership]bool{}, map[berth.ID]bool{}
-	p.teams, p.spill = map[berth.ID]bool{}, map[berth.ID]bool{}
-	for team, pools := range p.pools {
-		if team == "" {
+	p.teamOf, p.teams, p.byID = map[berth.ID]berth.ID{}, map[berth.ID]bool{}, map[berth.ID]*pool{}
+	for _, e := range p.pools {
+		team := berth.Intern(e.Key)
+		if team == 0 {
 			return errors.New("config.pools: want names of teams, got an empty one")
 		}
-		p.teams[id(team)] = true
-		for _, pool := range pools {
-			p.owns[ownership{id(team), id(pool)}] = true
-			p.owned[id(pool)] = true
+		p.teams[team] = true
+		for _, name := range e.Value {
+			pool := p.pool(berth.Intern(name))
+			pool.owners = append(pool.owners, team)
 		}
 	}
-	for namespace, team := range p.namespaces {
-		if !p.teams[id(team)] {
-			return errors.New("config.namespaces." + namespace + ": want a team of config.pools, got \"" + team + "\"")
+	for _, e := range p.namespaces {
+		if !p.teams[berth.Intern(e.Value)] {
+			return errors.New("config.namespaces." + e.Key + ": want a team of config.pools, got \"" + e.Value + "\"")
 		}
-		p.teamOf[id(namespace)] = id(team)
+		p.teamOf[berth.Intern(e.Key)] = berth.Intern(e.Value)
 	}
-	for _, pool := range p.overflow.pools {
-		p.spill[id(pool)] = true
+	for _, name := range p.overflow.pools {
+		p.pool(berth.Intern(name)).overflow = true
 	}
 	return nil
+}
+
+// pool is the pool of that name, made if need be.
+func (p *teamPools) pool(name berth.ID) *pool {
+	if p.byID[name] == nil {
+		p.byID[name] = &pool{}
+	}
+	return p.byID[name]
 }
 
 // Filter lets a pod onto the pools of its team, onto overflow pools if it may
 // overflow, and onto the rest as the config says.
 func (p *teamPools) Filter(_ *berth.Cycle, pod berth.Pod, node berth.Node) *berth.Status {
 	team := p.team(pod)
-	pool, _ := node.LabelID(p.poolLabel)
-	owned, spill := p.owned[pool], p.spill[pool]
+	name, _ := node.LabelID(p.poolLabel)
+	pool := p.byID[name]
 	switch {
-	case owned && p.owns[ownership{team, pool}]:
+	case pool == nil:
+		return p.filterUnowned(team)
+	case pool.ownedBy(team):
 		return nil
-	case spill && p.teams[team]:
+	case pool.overflow && p.teams[team]:
 		return p.mayOverflow(pod)
-	case owned && team == 0:
-		return noTeam
-	case owned:
-		return otherTeam
-	case spill:
+	case pool.owners == nil:
 		return noOverflow
-	case p.unowned == everyone || p.unowned == teamless && team == 0:
+	case team == 0:
+		return noTeam
+	}
+	return otherTeam
+}
+
+func (p *pool) ownedBy(team berth.ID) bool {
+	for _, owner := range p.owners {
+		if owner == team {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *teamPools) filterUnowned(team berth.ID) *berth.Status {
+	if p.unowned == everyone || p.unowned == teamless && team == 0 {
 		return nil
 	}
 	return notPooled

@@ -2,7 +2,11 @@
 
 package berth
 
-import "github.com/berth-scheduler/berth/abi"
+import (
+	"unsafe"
+
+	"github.com/berth-scheduler/berth/abi"
+)
 
 // ConfigPlugin is a plugin that an operator can configure.
 type ConfigPlugin interface {
@@ -24,82 +28,55 @@ type ConfiguredPlugin interface {
 }
 
 // Property is one key of an object in a config, made by Bind.
-type Property interface {
-	key() string
-	isRequired() bool
-	schema() any
-	reset()
-	read(v abi.Value) error
+type Property interface{ binding() *property }
+
+// property is a Binding but for its type, so that the code for it is in a module
+// once.
+type property struct {
+	name, doc string
+	required  bool
+	of        *erased
+	into      unsafe.Pointer
+	fallback  unsafe.Pointer // the default, nil for the zero value
 }
+
+func (p *property) binding() *property { return p }
+
+func (p *property) reset() { p.of.assign(p.into, p.fallback) }
 
 // Binding is a property of type T that is read into a variable. Its methods
 // return it, to be chained.
-type Binding[T any] struct {
-	name     string
-	into     *T
-	of       Type[T]
-	doc      string
-	required bool
-	fallback *T
-}
+type Binding[T any] struct{ *property }
 
 // Bind reads the property name into a variable:
 //
 //	berth.Bind("maxPods", &p.maxPods, berth.IntBetween(1, 500)).Default(110)
-func Bind[T any](name string, into *T, of Type[T]) *Binding[T] {
-	return &Binding[T]{name: name, into: into, of: of}
+func Bind[T any](name string, into *T, of Type[T]) Binding[T] {
+	return Binding[T]{newProperty(name, unsafe.Pointer(into), of.erased)}
+}
+
+//go:noinline
+func newProperty(name string, into unsafe.Pointer, of *erased) *property {
+	return &property{name: name, of: of, into: into}
 }
 
 // Default is the value of a property that is left out, and what the schema says
 // it is.
-func (b *Binding[T]) Default(v T) *Binding[T] {
-	b.fallback = &v
+func (b Binding[T]) Default(v T) Binding[T] {
+	b.fallback = unsafe.Pointer(&v)
 	return b
 }
 
 // Required makes leaving the property out an error.
-func (b *Binding[T]) Required() *Binding[T] {
+func (b Binding[T]) Required() Binding[T] {
 	b.required = true
 	return b
 }
 
 // Doc is what the schema says of the property.
-func (b *Binding[T]) Doc(text string) *Binding[T] {
+func (b Binding[T]) Doc(text string) Binding[T] {
 	b.doc = text
 	return b
-}
-
-func (b *Binding[T]) key() string      { return b.name }
-func (b *Binding[T]) isRequired() bool { return b.required }
-
-func (b *Binding[T]) schema() any {
-	s := make(map[string]any, len(b.of.schema)+2)
-	for k, v := range b.of.schema {
-		s[k] = v
-	}
-	if b.doc != "" {
-		s["description"] = b.doc
-	}
-	if b.fallback != nil {
-		s["default"] = b.of.tree(*b.fallback)
-	}
-	return s
-}
-
-func (b *Binding[T]) reset() {
-	var v T
-	if b.fallback != nil {
-		v = *b.fallback
-	}
-	*b.into = v
-}
-
-func (b *Binding[T]) read(v abi.Value) error {
-	t, err := b.of.read(v)
-	if err == nil {
-		*b.into = t
-	}
-	return err
 }
 
 // ConfigError says what is wrong with a config, and where.
@@ -135,74 +112,28 @@ func wrongKind(want string, v abi.Value) error {
 	return &ConfigError{Text: "want " + want + ", got " + v.Kind().String()}
 }
 
-// schemaOf is the JSON schema of an object.
-func schemaOf(ps []Property) map[string]any {
-	properties, required := map[string]any{}, []any(nil)
-	for _, p := range ps {
-		if _, twice := properties[p.key()]; twice {
-			panic("berth: config property \"" + p.key() + "\" is bound twice")
-		}
-		properties[p.key()] = p.schema()
-		if p.isRequired() {
-			required = append(required, p.key())
-		}
-	}
-	s := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
-	if required != nil {
-		s["required"] = required
-	}
-	return s
-}
-
 // readObject resets all properties and reads those that are there.
 func readObject(ps []Property, v abi.Value) error {
 	if k := v.Kind(); k != abi.Map && k != abi.Null {
 		return wrongKind("an object", v)
 	}
 	for _, p := range ps {
-		p.reset()
+		p.binding().reset()
 	}
 	for _, p := range ps {
-		e, ok := v.Get(p.key())
+		p := p.binding()
+		e, ok := v.Get(p.name)
 		if !ok || e.Kind() == abi.Null {
-			if p.isRequired() {
-				return &ConfigError{p.key(), "is required"}
+			if p.required {
+				return &ConfigError{p.name, "is required"}
 			}
 			continue
 		}
-		if err := p.read(e); err != nil {
-			return inside(p.key(), err)
+		if err := p.of.read(e, p.into); err != nil {
+			return inside(p.name, err)
 		}
 	}
-	for i := range v.Len() {
-		if k := v.Key(i); !bound(ps, k) {
-			return &ConfigError{k, "is unknown; want " + keysOf(ps)}
-		}
-	}
-	return nil
-}
-
-func bound(ps []Property, key string) bool {
-	for _, p := range ps {
-		if p.key() == key {
-			return true
-		}
-	}
-	return false
-}
-
-func keysOf(ps []Property) string {
-	if len(ps) == 0 {
-		return "none"
-	}
-	s := "one of "
-	for i, p := range ps {
-		if i > 0 {
-			s += ", "
-		}
-		s += p.key()
-	}
-	return s
+	return unknownKey(ps, v)
 }
 
 // configure reads the operator's config into the plugin.
@@ -214,10 +145,7 @@ func (g *guest) configure(f frame) bool {
 func (g *guest) takeConfig(record []byte) error {
 	var v abi.Value // no record is an empty config
 	if len(record) > 0 {
-		var err error
-		if v, err = abi.OpenValue(record); err != nil {
-			return err
-		}
+		v = abi.TrustValue(record)
 	}
 	var ps []Property
 	if g.plugin.config != nil {

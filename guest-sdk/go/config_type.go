@@ -4,188 +4,234 @@ package berth
 
 import (
 	"strconv"
+	"unsafe"
 
 	"github.com/berth-scheduler/berth/abi"
 )
 
 // Type says what a config value looks like and how it becomes a T.
-type Type[T any] struct {
-	schema map[string]any
-	read   func(v abi.Value) (T, error)
-	tree   func(T) any // the value as a schema's default
+type Type[T any] struct{ *erased }
+
+// erased is a Type but for T, which its functions know: into, from and value
+// point to one.
+type erased struct {
+	schema *schema
+	read   func(v abi.Value, into unsafe.Pointer) error
+	assign func(into, from unsafe.Pointer) // from nil: the zero value
+	write  func(w *abi.ValueWriter, at int, value unsafe.Pointer)
 }
 
-func same[T any](v T) any { return v }
+func assign[T any](into, from unsafe.Pointer) {
+	var v T
+	if from != nil {
+		v = *(*T)(from)
+	}
+	*(*T)(into) = v
+}
+
+const noDefault = "berth: a property of type MapOf or ObjectOf has a default: left out, it is empty"
+
+func writeNone(*abi.ValueWriter, int, unsafe.Pointer) { panic(noDefault) }
 
 // String is the type of texts.
+//
+//go:noinline
 func String() Type[string] {
-	return Type[string]{map[string]any{"type": "string"}, readText, same[string]}
+	return Type[string]{&erased{&schema{kind: "string"}, readText, assign[string], writeText}}
 }
 
-func readText(v abi.Value) (string, error) {
+func readText(v abi.Value, into unsafe.Pointer) error {
 	if v.Kind() != abi.String {
-		return "", wrongKind("a string", v)
+		return wrongKind("a string", v)
 	}
-	return v.Text(), nil
+	*(*string)(into) = v.Text()
+	return nil
 }
+
+func writeText(w *abi.ValueWriter, at int, value unsafe.Pointer) { w.String(at, *(*string)(value)) }
 
 // Name is the type of texts that a policy compares with what it finds in pods
 // and nodes: label keys and values, resource names, namespaces.
+//
+//go:noinline
 func Name() Type[Symbol] {
-	return Type[Symbol]{
-		map[string]any{"type": "string"},
-		func(v abi.Value) (Symbol, error) {
-			s, err := readText(v)
-			return NewSymbol(s), err
-		},
-		func(s Symbol) any { return s.String() },
-	}
+	return Type[Symbol]{&erased{&schema{kind: "string"}, readName, assign[Symbol], writeName}}
+}
+
+func readName(v abi.Value, into unsafe.Pointer) error {
+	var s string
+	err := readText(v, unsafe.Pointer(&s))
+	*(*Symbol)(into) = NewSymbol(s)
+	return err
+}
+
+func writeName(w *abi.ValueWriter, at int, value unsafe.Pointer) {
+	w.String(at, (*Symbol)(value).String())
 }
 
 // Enum is the type of texts that are one of words.
+//
+//go:noinline
 func Enum(words ...string) Type[string] {
-	list := make([]any, len(words))
+	return Type[string]{&erased{&schema{kind: "string", enum: words}, func(v abi.Value, into unsafe.Pointer) error {
+		if err := readText(v, into); err != nil {
+			return err
+		}
+		s := *(*string)(into)
+		for _, w := range words {
+			if s == w {
+				return nil
+			}
+		}
+		return &ConfigError{Text: "want " + oneOf(words) + ", got \"" + s + "\""}
+	}, assign[string], writeText}}
+}
+
+func oneOf(words []string) string {
+	s := "one of "
 	for i, w := range words {
-		list[i] = w
+		if i > 0 {
+			s += ", "
+		}
+		s += w
 	}
-	return Type[string]{
-		map[string]any{"type": "string", "enum": list},
-		func(v abi.Value) (string, error) {
-			s, err := readText(v)
-			if err != nil {
-				return "", err
-			}
-			want := ""
-			for i, w := range words {
-				if s == w {
-					return s, nil
-				}
-				if i > 0 {
-					want += ", "
-				}
-				want += w
-			}
-			return "", &ConfigError{Text: "want one of " + want + ", got \"" + s + "\""}
-		},
-		same[string],
-	}
+	return s
 }
 
 // Bool is the type of true and false.
+//
+//go:noinline
 func Bool() Type[bool] {
-	return Type[bool]{
-		map[string]any{"type": "boolean"},
-		func(v abi.Value) (bool, error) {
-			if v.Kind() != abi.Bool {
-				return false, wrongKind("true or false", v)
-			}
-			return v.Bool(), nil
-		},
-		same[bool],
-	}
+	return Type[bool]{&erased{&schema{kind: "boolean"}, func(v abi.Value, into unsafe.Pointer) error {
+		if v.Kind() != abi.Bool {
+			return wrongKind("true or false", v)
+		}
+		*(*bool)(into) = v.Bool()
+		return nil
+	}, assign[bool], func(w *abi.ValueWriter, at int, value unsafe.Pointer) { w.Bool(at, *(*bool)(value)) }}}
 }
 
 // Int is the type of whole numbers.
+//
+//go:noinline
 func Int() Type[int64] {
-	return Type[int64]{map[string]any{"type": "integer"}, readInt, same[int64]}
+	return Type[int64]{&erased{&schema{kind: "integer"}, readInt, assign[int64], writeInt}}
 }
 
-func readInt(v abi.Value) (int64, error) {
+func readInt(v abi.Value, into unsafe.Pointer) error {
+	n := v.Int()
+	*(*int64)(into) = n
 	switch v.Kind() {
 	case abi.Int:
-		return v.Int(), nil
+		return nil
 	case abi.Float:
 		// The bounds are those within which each whole number is a float.
-		if f := v.Float(); f >= -1<<53 && f <= 1<<53 && f == float64(int64(f)) {
-			return int64(f), nil
+		if f := v.Float(); f >= -1<<53 && f <= 1<<53 && f == float64(n) {
+			return nil
 		}
 	}
-	return 0, wrongKind("a whole number", v)
+	return wrongKind("a whole number", v)
 }
 
+func writeInt(w *abi.ValueWriter, at int, value unsafe.Pointer) { w.Int(at, *(*int64)(value)) }
+
 // IntBetween is the type of whole numbers from lo to hi.
+//
+//go:noinline
 func IntBetween(lo, hi int64) Type[int64] {
-	return Type[int64]{
-		map[string]any{"type": "integer", "minimum": lo, "maximum": hi},
-		func(v abi.Value) (int64, error) {
-			n, err := readInt(v)
-			if err == nil && (n < lo || n > hi) {
-				err = &ConfigError{Text: "want " + strconv.FormatInt(lo, 10) + " to " + strconv.FormatInt(hi, 10) + ", got " + strconv.FormatInt(n, 10)}
-			}
-			return n, err
-		},
-		same[int64],
-	}
+	return Type[int64]{&erased{&schema{kind: "integer", bounded: true, lo: lo, hi: hi}, func(v abi.Value, into unsafe.Pointer) error {
+		if err := readInt(v, into); err != nil {
+			return err
+		}
+		if n := *(*int64)(into); n < lo || n > hi {
+			return &ConfigError{Text: "want " + strconv.FormatInt(lo, 10) + " to " + strconv.FormatInt(hi, 10) + ", got " + strconv.FormatInt(n, 10)}
+		}
+		return nil
+	}, assign[int64], writeInt}}
 }
 
 // Float is the type of numbers.
+//
+//go:noinline
 func Float() Type[float64] {
-	return Type[float64]{
-		map[string]any{"type": "number"},
-		func(v abi.Value) (float64, error) {
-			if k := v.Kind(); k != abi.Int && k != abi.Float {
-				return 0, wrongKind("a number", v)
-			}
-			return v.Float(), nil
-		},
-		same[float64],
-	}
+	return Type[float64]{&erased{&schema{kind: "number"}, func(v abi.Value, into unsafe.Pointer) error {
+		if k := v.Kind(); k != abi.Int && k != abi.Float {
+			return wrongKind("a number", v)
+		}
+		*(*float64)(into) = v.Float()
+		return nil
+	}, assign[float64], func(w *abi.ValueWriter, at int, value unsafe.Pointer) { w.Float(at, *(*float64)(value)) }}}
 }
 
 // ListOf is the type of lists.
 func ListOf[T any](of Type[T]) Type[[]T] {
-	return Type[[]T]{
-		map[string]any{"type": "array", "items": any(of.schema)},
-		func(v abi.Value) ([]T, error) {
-			if v.Kind() != abi.List {
-				return nil, wrongKind("a list", v)
-			}
-			l := make([]T, v.Len())
-			for i := range l {
-				t, err := of.read(v.At(i))
-				if err != nil {
-					return nil, inside("["+strconv.Itoa(i)+"]", err)
-				}
-				l[i] = t
-			}
-			return l, nil
-		},
-		func(l []T) any {
-			tree := make([]any, len(l))
-			for i := range l {
-				tree[i] = of.tree(l[i])
-			}
-			return tree
-		},
-	}
+	return Type[[]T]{listOf(of.erased, unsafe.Sizeof(*new(T)), func(into unsafe.Pointer, n int) unsafe.Pointer {
+		l := make([]T, n)
+		*(*[]T)(into) = l
+		return unsafe.Pointer(unsafe.SliceData(l))
+	}, assign[[]T])}
 }
 
-// MapOf is the type of objects with any keys and values of one type.
-func MapOf[T any](of Type[T]) Type[map[string]T] {
-	return Type[map[string]T]{
-		map[string]any{"type": "object", "additionalProperties": any(of.schema)},
-		func(v abi.Value) (map[string]T, error) {
-			if v.Kind() != abi.Map {
-				return nil, wrongKind("an object", v)
+//go:noinline
+func listOf(of *erased, stride uintptr, alloc func(into unsafe.Pointer, n int) unsafe.Pointer, assign func(into, from unsafe.Pointer)) *erased {
+	return &erased{&schema{kind: "array", items: of.schema}, func(v abi.Value, into unsafe.Pointer) error {
+		if v.Kind() != abi.List {
+			return wrongKind("a list", v)
+		}
+		first := alloc(into, v.Len())
+		for i := range v.Len() {
+			if err := of.read(v.At(i), unsafe.Add(first, uintptr(i)*stride)); err != nil {
+				return inside("["+strconv.Itoa(i)+"]", err)
 			}
-			m := make(map[string]T, v.Len())
-			for i := range v.Len() {
-				t, err := of.read(v.At(i))
-				if err != nil {
-					return nil, inside(v.Key(i), err)
-				}
-				m[v.Key(i)] = t
+		}
+		return nil
+	}, assign, func(w *abi.ValueWriter, at int, value unsafe.Pointer) {
+		// A slice of any type begins with its data and its length.
+		l := *(*[]struct{})(value)
+		cell := w.List(at, len(l))
+		for i := range l {
+			of.write(w, cell+i*abi.CellSize, unsafe.Add(unsafe.Pointer(unsafe.SliceData(l)), uintptr(i)*stride))
+		}
+	}}
+}
+
+// Entry is an entry of a map.
+type Entry[T any] struct {
+	Key   string
+	Value T
+}
+
+// MapOf is the type of objects with any keys and values of one type. They are
+// read as a list in ascending order of their keys, since a policy mostly makes
+// tables of its own of them, and the order of a Go map is another one each time.
+// A property of this type can have no default.
+func MapOf[T any](of Type[T]) Type[[]Entry[T]] {
+	return Type[[]Entry[T]]{mapOf(of.erased, func(into unsafe.Pointer, n int) (first unsafe.Pointer, stride, value uintptr) {
+		l := make([]Entry[T], n)
+		*(*[]Entry[T])(into) = l
+		return unsafe.Pointer(unsafe.SliceData(l)), unsafe.Sizeof(Entry[T]{}), unsafe.Offsetof(Entry[T]{}.Value)
+	}, assign[[]Entry[T]])}
+}
+
+//go:noinline
+func mapOf(of *erased, alloc func(unsafe.Pointer, int) (first unsafe.Pointer, stride, value uintptr), assign func(into, from unsafe.Pointer)) *erased {
+	return &erased{&schema{kind: "object", values: of.schema}, func(v abi.Value, into unsafe.Pointer) error {
+		if v.Kind() != abi.Map {
+			return wrongKind("an object", v)
+		}
+		entry, stride, value := alloc(into, v.Len())
+		for i := range v.Len() {
+			key := v.Key(i)
+			*(*string)(entry) = key
+			if err := of.read(v.At(i), unsafe.Add(entry, value)); err != nil {
+				return inside(key, err)
 			}
-			return m, nil
-		},
-		func(m map[string]T) any {
-			tree := make(map[string]any, len(m))
-			for k, v := range m {
-				tree[k] = of.tree(v)
+			if i+1 < v.Len() {
+				entry = unsafe.Add(entry, stride)
 			}
-			return tree
-		},
-	}
+		}
+		return nil
+	}, assign, writeNone}
 }
 
 // ObjectOf is the type of objects whose properties are read into the fields of
@@ -197,17 +243,15 @@ func MapOf[T any](of Type[T]) Type[map[string]T] {
 //
 // A property of this type can have no default; its own properties can.
 func ObjectOf[T any](properties func(*T) []Property) Type[T] {
-	var sample T
-	return Type[T]{
-		schemaOf(properties(&sample)),
-		func(v abi.Value) (T, error) {
-			var t T
-			if v.Kind() != abi.Map {
-				return t, wrongKind("an object", v)
-			}
-			err := readObject(properties(&t), v)
-			return t, err
-		},
-		func(T) any { panic("berth: a property of type ObjectOf has a default: give its properties theirs") },
-	}
+	return Type[T]{objectOf(properties(new(T)), func(into unsafe.Pointer) []Property { return properties((*T)(into)) }, assign[T])}
+}
+
+//go:noinline
+func objectOf(sample []Property, properties func(unsafe.Pointer) []Property, assign func(into, from unsafe.Pointer)) *erased {
+	return &erased{&schema{kind: "object", object: sample}, func(v abi.Value, into unsafe.Pointer) error {
+		if v.Kind() != abi.Map {
+			return wrongKind("an object", v)
+		}
+		return readObject(properties(into), v)
+	}, assign, writeNone}
 }

@@ -33,17 +33,17 @@ func (c *Cycle) SetState(v State) {
 	case abi.PreFilter, abi.PreScore:
 	case abi.AddPod, abi.RemovePod:
 		if c.handle == 0 {
-			panic("berth: SetState in " + c.point.String() + ": PreFilter set no state")
+			panic("berth: SetState in " + pointName(c.point) + ": PreFilter set no state")
 		}
 	default:
-		panic("berth: SetState in " + c.point.String() + ": cycle state may only be read there; set it in PreFilter or PreScore")
+		panic("berth: SetState in " + pointName(c.point) + ": cycle state may only be read there; set it in PreFilter or PreScore")
 	}
 	c.handle = c.guest.states.set(c.handle, c.id, c.point, v)
 }
 
 var (
-	noState    = Error("there is no cycle state: PreFilter set none, or its instance is gone")
-	otherState = Error("cycle state is of another type")
+	noState    = &Status{code: abi.Error, reason: "there is no cycle state: PreFilter set none, or its instance is gone"}
+	otherState = &Status{code: abi.Error, reason: "cycle state is of another type"}
 )
 
 // StateOf returns the cycle's state, or a Status to return if there is none or

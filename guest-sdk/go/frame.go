@@ -55,7 +55,7 @@ func (f frame) scores() []int64 {
 func (f frame) items(size uint32) {
 	n := f.nodes()
 	if room := u32(f.at, abi.FrameResultLen); uint64(room) < abi.ResultSize+uint64(n)*uint64(size) {
-		panic("berth: " + f.point().String() + ": the result has no room for an item a node")
+		panic("berth: " + pointName(f.point()) + ": the result has no room for an item a node")
 	}
 	setU32(f.result, abi.ResultItemsLen, n)
 }
@@ -63,20 +63,14 @@ func (f frame) items(size uint32) {
 // verdict answers for node i.
 func (f frame) verdict(i uint32, s *Status) {
 	p := unsafe.Add(f.result, abi.ResultSize+uintptr(i)*abi.VerdictSize)
-	if s != nil {
-		setU32(p, abi.VerdictReasonsLen, uint32(len(s.reasons)))
-		setU32(p, abi.VerdictReasonsPtr, s.publish())
-	}
+	s.publish(unsafe.Add(p, abi.VerdictReasonsLen), unsafe.Add(p, abi.VerdictReasonsPtr))
 	setU32(p, abi.VerdictCode, uint32(s.Code()))
 }
 
 // score answers for node i.
 func (f frame) score(i uint32, score int64, s *Status) {
 	p := unsafe.Add(f.result, abi.ResultSize+uintptr(i)*abi.ScoreSize)
-	if s != nil {
-		setU32(p, abi.ScoreReasonsLen, uint32(len(s.reasons)))
-		setU32(p, abi.ScoreReasonsPtr, s.publish())
-	}
+	s.publish(unsafe.Add(p, abi.ScoreReasonsLen), unsafe.Add(p, abi.ScoreReasonsPtr))
 	setI64(p, abi.ScoreValue, score)
 	setU32(p, abi.ScoreCode, uint32(s.Code()))
 }
@@ -86,10 +80,7 @@ func (f frame) state(handle uint32) { setU32(f.result, abi.ResultState, handle) 
 
 // done answers for the call as a whole.
 func (f frame) done(s *Status) {
-	if s != nil {
-		setU32(f.result, abi.ResultReasonsLen, uint32(len(s.reasons)))
-		setU32(f.result, abi.ResultReasonsPtr, s.publish())
-	}
+	s.publish(unsafe.Add(f.result, abi.ResultReasonsLen), unsafe.Add(f.result, abi.ResultReasonsPtr))
 	setU32(f.result, abi.ResultCode, uint32(s.Code()))
 }
 

@@ -28,6 +28,7 @@ func (g *guest) call(point abi.Point, at uint32) uint32 {
 // begin reads what every frame holds.
 func (g *guest) begin(f frame) {
 	g.strings, g.stringsLen = at(u32(f.at, abi.FrameStringsPtr)), u32(f.at, abi.FrameStringsLen)
+	g.interned = g.interned[:0]
 	g.cycle = Cycle{
 		guest: g, point: f.point(),
 		id: u64(f.at, abi.FrameCycle), now: i64(f.at, abi.FrameNow), handle: u32(f.at, abi.FrameState),
@@ -69,10 +70,4 @@ func (g *guest) answer(f frame) bool {
 		return pl.normalize != nil && g.normalizeScore(f, phase)
 	}
 	return false
-}
-
-func (g *guest) describe(f frame) bool {
-	f.payload(g.described)
-	f.done(nil)
-	return true
 }

@@ -5,6 +5,7 @@
 package berth
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -27,6 +28,27 @@ func unpublish() { native.Unpublish() }
 func hostLog(level uint32, line string) { native.Log(level, line) }
 func hostIntern(s string) uint32        { return native.Intern(s) }
 
+// checkDescription finds what a host would refuse, in the author's tests.
+func checkDescription(document []byte) error {
+	_, err := abi.ParseDescription(document)
+	return err
+}
+
+// unknownKey finds a key of a config that no property is bound to, as a host does
+// by the schema.
+func unknownKey(ps []Property, v abi.Value) error {
+	names := make([]string, len(ps))
+	for i, p := range ps {
+		names[i] = p.binding().name
+	}
+	for i := range v.Len() {
+		if k := v.Key(i); !slices.Contains(names, k) {
+			return &ConfigError{k, "is unknown; want " + oneOf(names)}
+		}
+	}
+	return nil
+}
+
 // Call runs a point's export; the caller holds native.Mu.
 func (g *guest) Call(point abi.Point, frame uint32) uint32 {
 	current = g
@@ -38,9 +60,6 @@ func (g *guest) StateClone(handle uint32) uint32 { return g.states.clone(handle)
 
 // CycleEnd runs the export cycle_end.
 func (g *guest) CycleEnd(cycle uint64) { g.states.end(cycle) }
-
-// Points are the points that the plugin implements.
-func (g *guest) Points() []abi.Point { return g.points() }
 
 func init() {
 	native.NewGuest = func(policy, plugin any) native.Guest { return newGuest(policy.(*Policy), plugin) }

@@ -5,6 +5,8 @@ package berth
 import (
 	"runtime"
 	"unsafe"
+
+	"github.com/berth-scheduler/berth/abi"
 )
 
 // addressesLast says that the address of a Go value is its address in guest
@@ -41,49 +43,58 @@ func setGCPercent(percent int32) int32
 // cycle; the host calls the export gc between cycles instead.
 func init() { setGCPercent(-1) }
 
-// Blocks that the host allocated, by address: the map keeps them reachable.
-// What it frees is kept by size and used again, since nothing collects garbage
-// between two calls of gc.
-var (
-	blocks      = map[uint32][]uint64{}
-	spareBlocks = map[int][][]uint64{}
-)
-
-// words rounds a size in bytes up to 64 bytes, and to an eighth of its
-// magnitude, so that blocks of near sizes can stand in for each other.
-func words(size uint32) int {
-	step := uint64(64)
-	for step*16 <= uint64(size) {
-		step *= 2
-	}
-	return int((uint64(size)+step-1)/step*step) / 8
-}
+// blocks are what the host allocated, and are reachable through it. What the
+// host freed is kept in spareBlocks and used again, since nothing collects
+// garbage between two calls of gc. The host takes few and large blocks.
+var blocks, spareBlocks [][]uint64
 
 func hostAlloc(size uint32) uint32 {
-	n := max(words(size), 1)
-	var b []uint64
-	if s := spareBlocks[n]; len(s) > 0 {
-		b = s[len(s)-1]
-		spareBlocks[n] = s[:len(s)-1]
-		clear(b)
-	} else {
+	n := max(1, (int(size)+7)/8)
+	b := takeSpare(n)
+	if b == nil {
 		b = make([]uint64, n)
 	}
-	p := uint32(uintptr(unsafe.Pointer(&b[0])))
-	blocks[p] = b
-	return p
+	blocks = append(blocks, b)
+	return uint32(uintptr(unsafe.Pointer(&b[0])))
+}
+
+// takeSpare finds a spare block of at least n words, and not much more.
+func takeSpare(n int) []uint64 {
+	for i, b := range spareBlocks {
+		if len(b) >= n && len(b) <= n+n/4 {
+			spareBlocks = remove(spareBlocks, i)
+			clear(b)
+			return b
+		}
+	}
+	return nil
+}
+
+func remove(l [][]uint64, i int) [][]uint64 {
+	last := len(l) - 1
+	l[i] = l[last]
+	l[last] = nil
+	return l[:last]
 }
 
 func hostFree(p uint32) {
-	b, ok := blocks[p]
-	if !ok {
-		panic("berth: free of an address that alloc didn't return")
+	for i, b := range blocks {
+		if uint32(uintptr(unsafe.Pointer(&b[0]))) == p {
+			blocks = remove(blocks, i)
+			spareBlocks = append(spareBlocks, b)
+			return
+		}
 	}
-	delete(blocks, p)
-	spareBlocks[len(b)] = append(spareBlocks[len(b)], b)
+	panic("berth: free of an address that alloc didn't return")
 }
 
 func collectGarbage() {
-	clear(spareBlocks)
+	spareBlocks = nil
 	runtime.GC()
 }
+
+// What the host checks in production, by the describe document and the schema,
+// is checked in tests only.
+
+func checkDescription([]byte) error          { return nil }
+func unknownKey([]Property, abi.Value) error { return nil }

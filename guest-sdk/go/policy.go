@@ -76,6 +76,7 @@ type guest struct {
 
 	strings    pointer // the string table of the call in progress
 	stringsLen uint32
+	interned   []interned // since the call began
 	cycle      Cycle
 	states     states
 	list       []stringRef // what PreFilter's node set is written to
@@ -89,6 +90,8 @@ var current = &guest{policy: &Policy{}}
 
 // plugin is what the author's type implements.
 type plugin struct {
+	_ [0]func() // not compared: saves code
+
 	config         ConfigPlugin
 	configured     ConfiguredPlugin
 	preFilter      PreFilterPlugin
@@ -115,63 +118,15 @@ func newGuest(p *Policy, impl any) *guest {
 	pl.score, _ = impl.(ScorePlugin)
 	pl.normalize, _ = impl.(NormalizeScorePlugin)
 
-	var reads []string
-	for _, s := range p.Reads {
-		reads = append(reads, string(s))
-	}
 	if problem := g.problem(impl); problem != "" {
 		panic("berth: policy \"" + p.Name + "\": " + problem)
 	}
-	version := p.Version
-	if BuildVersion != "" {
-		version = BuildVersion
-	}
-	d := abi.Description{
-		Name: p.Name, Version: version, Minor: minor, Reads: reads,
-		Normalize: string(p.Normalize), Pure: p.Pure,
-	}
-	for _, point := range g.points() {
-		d.Points = append(d.Points, point.String())
-	}
-	if pl.preFilterNodes != nil {
-		d.Chunked = append(d.Chunked, abi.PreFilter.String())
-	}
-	if pl.preScoreNodes != nil {
-		d.Chunked = append(d.Chunked, abi.PreScore.String())
-	}
-	if pl.normalize != nil {
-		d.Normalize = abi.NormalizeCustom
-	}
-	if pl.config != nil {
-		d.Schema = schemaOf(pl.config.Config())
-	}
-	b, err := d.Encode()
-	if err == nil {
-		_, err = abi.ParseDescription(b)
-	}
-	if err != nil {
+	g.described = g.document()
+	if err := checkDescription(g.described); err != nil {
 		panic("berth: policy \"" + p.Name + "\": " + err.Error())
 	}
-	g.described = b
-	g.nodeReads, g.podReads = abi.SectionMasks(reads)
+	g.nodeReads, g.podReads = masks(p.Reads)
 	return g
-}
-
-// points are the points that the plugin implements.
-func (g *guest) points() []abi.Point {
-	pl, ps := &g.plugin, []abi.Point(nil)
-	add := func(is bool, points ...abi.Point) {
-		if is {
-			ps = append(ps, points...)
-		}
-	}
-	add(pl.preFilter != nil || pl.preFilterNodes != nil, abi.PreFilter)
-	add(pl.preFilterExt != nil, abi.AddPod, abi.RemovePod)
-	add(pl.filter != nil, abi.Filter)
-	add(pl.preScore != nil || pl.preScoreNodes != nil, abi.PreScore)
-	add(pl.score != nil, abi.Score)
-	add(pl.normalize != nil, abi.NormalizeScore)
-	return ps
 }
 
 // problem says what is wrong with a plugin that compiles.
@@ -206,17 +161,8 @@ func (g *guest) problem(impl any) string {
 		return "want NormalizeScore or Policy.Normalize, got both"
 	case pl.normalize == nil && g.policy.Normalize != "" && pl.score == nil:
 		return "want Score where Policy.Normalize is set, got none"
-	case g.policy.Pure && (len(g.points()) != count(pl.filter != nil, pl.score != nil, pl.normalize != nil)):
-		return "a pure policy has Filter, Score and NormalizeScore only"
+	case g.policy.Pure && (pl.implements(abi.PreFilter) || pl.implements(abi.PreScore)):
+		return "want no PreFilter and no PreScore in a pure policy, got one"
 	}
 	return ""
-}
-
-func count(are ...bool) (n int) {
-	for _, is := range are {
-		if is {
-			n++
-		}
-	}
-	return n
 }

@@ -144,34 +144,11 @@ func list[T Item](rec unsafe.Pointer, index uintptr) List[T] {
 // absent panics if a policy reads a section that it didn't declare: were it
 // just empty, a forgotten line would be a wrong decision that nobody notices.
 func (g *guest) absent(kind, index uint32) {
-	declared, table := g.nodeReads, abi.NodeSections
+	declared, table := g.nodeReads, nodeSections
 	if kind == abi.PodRecord {
-		declared, table = g.podReads, abi.PodSections
+		declared, table = g.podReads, podSections
 	}
 	if declared&(1<<index) == 0 {
-		panic("berth: policy \"" + g.policy.Name + "\" reads " + table[index].Name + " without declaring it: add berth." + constant(table[index].Name) + " to Reads")
+		panic("berth: the policy reads " + string(table[index]) + " without declaring it: add it to Policy.Reads")
 	}
-}
-
-// constant is the name of the constant for a section: NodeUsedPorts for
-// node.used_ports.
-func constant(section string) string {
-	b := make([]byte, 0, len(section))
-	up := true
-	for i := range len(section) {
-		switch c := section[i]; {
-		case c == '.' || c == '_':
-			up = true
-			continue
-		case up && c >= 'a' && c <= 'z':
-			b = append(b, c-'a'+'A')
-		default:
-			b = append(b, c)
-		}
-		up = false
-	}
-	if string(b) == "NodePvcs" {
-		return "NodePVCs"
-	}
-	return string(b)
 }

@@ -14,15 +14,15 @@ type Code = abi.Code
 
 // Status is what a point answers. A nil *Status is Success.
 //
-// Reasons are constant text, without names of pods or nodes or numbers: the
+// The reason is constant text, without names of pods or nodes or numbers: the
 // scheduler counts equal reasons over all nodes and shows "12 node(s) belong to
-// another team", which it can't if each node has its own. Constant ones also
-// cost nothing: a status of a code and reason is made once and kept.
+// another team", which it can't if each node has its own. A constant one also
+// costs nothing: a status of a code and reason is made once and kept.
 type Status struct {
-	code    Code
-	reasons []string
-	refs    []stringRef
-	ptr     uint32 // of refs in guest memory, once published
+	code   Code
+	reason string
+	ref    stringRef
+	ptr    uint32 // of ref in guest memory, once published
 }
 
 // Code is the status's code; that of nil is Success.
@@ -33,12 +33,12 @@ func (s *Status) Code() Code {
 	return s.code
 }
 
-// Reasons are the status's reasons.
-func (s *Status) Reasons() []string {
+// Reason is the status's reason; that of nil is empty.
+func (s *Status) Reason() string {
 	if s == nil {
-		return nil
+		return ""
 	}
-	return s.reasons
+	return s.reason
 }
 
 // IsSuccess says whether the status is Success.
@@ -46,18 +46,16 @@ func (s *Status) IsSuccess() bool { return s.Code() == abi.Success }
 
 // Unschedulable rejects the pod, or a node for it, as long as something
 // doesn't change that preemption may bring about.
-func Unschedulable(reason string, more ...string) *Status {
-	return newStatus(abi.Unschedulable, reason, more)
-}
+func Unschedulable(reason string) *Status { return newStatus(abi.Unschedulable, reason) }
 
 // UnschedulableAndUnresolvable rejects the pod, or a node for it, where
 // preempting other pods can't help: labels, ownership, the node's hardware.
-func UnschedulableAndUnresolvable(reason string, more ...string) *Status {
-	return newStatus(abi.UnschedulableAndUnresolvable, reason, more)
+func UnschedulableAndUnresolvable(reason string) *Status {
+	return newStatus(abi.UnschedulableAndUnresolvable, reason)
 }
 
 // Error says that the policy couldn't decide. The pod is tried again soon.
-func Error(reason string) *Status { return newStatus(abi.Error, reason, nil) }
+func Error(reason string) *Status { return newStatus(abi.Error, reason) }
 
 // AsStatus is Error with the error's text; nil for nil.
 func AsStatus(err error) *Status {
@@ -76,52 +74,34 @@ func Skip() *Status { return skip }
 
 // maxStatuses bounds how many statuses are kept: a policy that puts names into
 // reasons makes garbage, but doesn't fill its memory.
-const maxStatuses = 256
+const maxStatuses = 64
 
-type statusKey struct {
-	code   Code
-	reason string
-}
+// statuses are the kept ones; unkept those that the call in progress made beyond
+// them. Both need lock.
+var statuses, unkept []*Status
 
-// statuses are the kept ones with one reason; unkept those that the call in
-// progress made beyond them. Both need lock.
-var (
-	statuses = map[statusKey]*Status{}
-	unkept   []*Status
-)
-
-func newStatus(code Code, reason string, more []string) *Status {
+func newStatus(code Code, reason string) *Status {
+	reason = cut(reason, abi.MaxReasonBytes)
 	lock()
 	defer unlock()
-	if len(more) == 0 {
-		if s := statuses[statusKey{code, reason}]; s != nil {
+	for _, s := range statuses {
+		if s.code == code && s.reason == reason {
 			return s
 		}
 	}
-	s := &Status{code: code, reasons: make([]string, 0, 1+len(more))}
-	s.add(reason)
-	for _, r := range more {
-		s.add(r)
-	}
-	s.refs = make([]stringRef, len(s.reasons))
-	if len(more) == 0 && len(statuses) < maxStatuses {
-		statuses[statusKey{code, s.reasons[0]}] = s
+	// The reason may be in a record that the host overwrites after the call.
+	s := &Status{code: code, reason: string([]byte(reason))}
+	if len(statuses) < maxStatuses {
+		statuses = append(statuses, s)
 	} else {
 		unkept = append(unkept, s)
 	}
 	return s
 }
 
-// add copies a reason, which may be in a record that the host overwrites after
-// the call, within the limits of the ABI.
-func (s *Status) add(reason string) {
-	if len(s.reasons) == abi.MaxReasons {
-		return
-	}
-	s.reasons = append(s.reasons, string([]byte(cut(reason, abi.MaxReasonBytes))))
-}
-
 // cut is as much of a text as fits n bytes.
+//
+//go:noinline
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -136,20 +116,20 @@ func cut(s string, n int) string {
 func forgetStatuses() {
 	lock()
 	defer unlock()
-	clear(unkept)
 	unkept = unkept[:0]
 }
 
-// publish is the address of the status's reasons.
-func (s *Status) publish() uint32 {
-	if len(s.refs) == 0 {
-		return 0
+// publish writes the number and the address of the status's reasons.
+//
+//go:noinline
+func (s *Status) publish(lenAt, ptrAt unsafe.Pointer) {
+	if s == nil || s.reason == "" {
+		return
 	}
 	if s.ptr == 0 || !addressesLast {
-		for i, r := range s.reasons {
-			s.refs[i] = refTo(r)
-		}
-		s.ptr = address(unsafe.Pointer(&s.refs[0]), len(s.refs)*abi.StringRefSize)
+		s.ref = refTo(s.reason)
+		s.ptr = address(unsafe.Pointer(&s.ref), abi.StringRefSize)
 	}
-	return s.ptr
+	setU32(lenAt, 0, 1)
+	setU32(ptrAt, 0, s.ptr)
 }

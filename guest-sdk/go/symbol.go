@@ -17,11 +17,40 @@ type ID uint32
 // String is the ID's text. It doesn't allocate, and stays valid as long as the
 // instance lives.
 func (id ID) String() string {
-	if id < ID(current.stringsLen) {
-		ref := unsafe.Add(current.strings, uintptr(id)*abi.StringRefSize)
-		return unsafe.String((*byte)(at(u32(ref, 0))), u32(ref, 4))
+	if id >= ID(current.stringsLen) {
+		return current.textOf(id)
 	}
-	return symbolText(id) // interned since the call began
+	ref := unsafe.Add(current.strings, uintptr(id)*abi.StringRefSize)
+	return unsafe.String((*byte)(at(u32(ref, 0))), u32(ref, 4))
+}
+
+// Intern asks the host for the ID of a text. It is for what a policy and its
+// config name; what the policy reads has its ID already. It may be called from
+// the first call (configure) on, so not while package variables are set.
+func Intern(text string) ID {
+	if text == "" {
+		return 0
+	}
+	id := ID(hostIntern(text))
+	if id >= ID(current.stringsLen) {
+		current.interned = append(current.interned, interned{id, text})
+	}
+	return id
+}
+
+// interned is a string that isn't in the table of the call in progress.
+type interned struct {
+	id   ID
+	text string
+}
+
+func (g *guest) textOf(id ID) string {
+	for _, i := range g.interned {
+		if i.id == id {
+			return i.text
+		}
+	}
+	return ""
 }
 
 // Symbol is a string that a policy compares with what it finds in pods and
@@ -30,7 +59,8 @@ func (id ID) String() string {
 //
 //	var zone = berth.NewSymbol("topology.kubernetes.io/zone")
 //
-// Symbols of equal text are equal. The zero Symbol is the empty string.
+// Compare symbols by ID or String: two symbols of one text needn't be equal. The
+// zero Symbol is the empty string.
 type Symbol struct{ s *symbol }
 
 type symbol struct {
@@ -38,24 +68,8 @@ type symbol struct {
 	id   ID
 }
 
-// symbols are all symbols by their text; it needs lock.
-var symbols = map[string]*symbol{}
-
-// NewSymbol returns the symbol of a text. The text stays in memory for good:
-// symbols are for what a policy and its config name, not for what it reads.
-func NewSymbol(text string) Symbol {
-	if text == "" {
-		return Symbol{}
-	}
-	lock()
-	defer unlock()
-	s := symbols[text]
-	if s == nil {
-		s = &symbol{text: text}
-		symbols[text] = s
-	}
-	return Symbol{s}
-}
+// NewSymbol returns a symbol of a text.
+func NewSymbol(text string) Symbol { return Symbol{&symbol{text: text}} }
 
 // String is the symbol's text.
 func (s Symbol) String() string {
@@ -65,27 +79,16 @@ func (s Symbol) String() string {
 	return s.s.text
 }
 
-// ID is the symbol's ID in this instance. It mustn't be called before the
-// policy's first call (configure), so not while package variables are set.
+// ID is the symbol's ID in this instance. As Intern, it mustn't be called while
+// package variables are set.
 func (s Symbol) ID() ID {
 	if s.s == nil {
 		return 0
 	}
 	if s.s.id == 0 {
-		s.s.id = ID(hostIntern(s.s.text))
+		s.s.id = Intern(s.s.text)
 	}
 	return s.s.id
-}
-
-func symbolText(id ID) string {
-	lock()
-	defer unlock()
-	for text, s := range symbols {
-		if s.id == id {
-			return text
-		}
-	}
-	return ""
 }
 
 // Names of resources.

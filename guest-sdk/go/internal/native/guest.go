@@ -9,7 +9,6 @@ type Guest interface {
 	Call(point abi.Point, frame uint32) uint32
 	StateClone(handle uint32) uint32
 	CycleEnd(cycle uint64)
-	Points() []abi.Point
 }
 
 // NewGuest makes a guest of a policy and its plugin. Package berth sets it.
