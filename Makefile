@@ -41,6 +41,8 @@ policies: build
 	@mkdir -p bin/policies
 	@for policy in $(POLICIES); do printf '==> build bin/policies/%s.wasm\n' $$policy >&2; \
 	  bin/berth build -o bin/policies/$$policy.wasm ./examples/$$policy >&2; done
+	@printf '==> build bin/policies/team-pools-v2.wasm, to which the demo swaps\n' >&2; \
+	  bin/berth build --version demo-v2 -o bin/policies/team-pools-v2.wasm ./examples/team-pools >&2
 
 ## test: all that must pass before a change lands (the first time takes some 30 minutes)
 test: check
