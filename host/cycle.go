@@ -170,7 +170,7 @@ func (cp *cyclePolicy) endCycle(c *cycle) {
 	}
 	if cp.states && v.inst != nil && !v.inst.Dead() && v.gen == cp.gen {
 		if err := v.inst.EndCycle(c.id); err != nil {
-			cp.note(c, err)
+			cp.note(c, abi.Unreserve, err)
 		}
 	}
 }
@@ -235,12 +235,13 @@ func (cp *cyclePolicy) call(c *cycle, call *guest.Call) error {
 	return nil
 }
 
-// note counts a fault and reports it. It returns the fault.
-func (cp *cyclePolicy) note(c *cycle, err error) *guest.Fault {
+// note counts a fault at a point and reports it. It returns the fault.
+func (cp *cyclePolicy) note(c *cycle, p abi.Point, err error) *guest.Fault {
 	f, ok := guest.AsFault(err)
 	if !ok {
 		f = &guest.Fault{Cause: guest.Trap, Err: err}
 	}
+	f.Point = p // what failed may be the alloc before the call
 	if cp.faults == 0 {
 		c.host.faulted(cp.version, f, c.pod)
 	}
@@ -251,8 +252,7 @@ func (cp *cyclePolicy) note(c *cycle, err error) *guest.Fault {
 
 // fail ends the policy for the rest of the cycle.
 func (cp *cyclePolicy) fail(c *cycle, p abi.Point, err error) *guest.Fault {
-	f := cp.note(c, err)
-	f.Point = p
+	f := cp.note(c, p, err)
 	cp.failed = f
 	return f
 }
@@ -269,7 +269,7 @@ func (cp *cyclePolicy) onFault(p abi.Point, f *guest.Fault) *fwk.Status {
 // faultReason is one line: policy, point, cause, and what a panic said.
 func faultReason(name string, p abi.Point, f *guest.Fault) string {
 	msg := fmt.Sprintf("%s: %s: %s: %v", name, p, f.Cause, f.Err)
-	if line := panicLine(f.Output); line != "" {
+	if line := f.Panic(); line != "" {
 		msg += " (" + line + ")"
 	}
 	return msg

@@ -80,7 +80,7 @@ func (cp *cyclePolicy) filter(cs *cycleState, i int, ni fwk.NodeInfo) (guest.Ver
 			// One of the neighbours may be to blame: from now on each node that is
 			// asked for is asked alone.
 			cp.alone = true
-			cp.note(c, err)
+			cp.note(c, abi.Filter, err)
 			continue
 		}
 		return guest.Verdict{}, cp.charge(c, abi.Filter, err)
@@ -90,8 +90,7 @@ func (cp *cyclePolicy) filter(cs *cycleState, i int, ni fwk.NodeInfo) (guest.Ver
 // charge counts a fault of a single node. After maxFaults the policy has
 // failed for the rest of the cycle.
 func (cp *cyclePolicy) charge(c *cycle, p abi.Point, err error) *guest.Fault {
-	f := cp.note(c, err)
-	f.Point = p
+	f := cp.note(c, p, err)
 	if cp.faults >= maxFaults {
 		cp.failed = f
 	}

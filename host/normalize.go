@@ -94,7 +94,7 @@ func (ps *policyScores) value(pos int) (int64, bool) {
 func (ps *policyScores) normalize(c *cycle, raw []int64, scores fwk.NodeScoreList) error {
 	switch how := ps.cp.desc.Normalize; how {
 	case abi.NormalizeMax, abi.NormalizeReversed:
-		if err := normalizeMax(raw, how == abi.NormalizeReversed); err != nil {
+		if err := normalizeMax(raw, scores, how == abi.NormalizeReversed); err != nil {
 			return err
 		}
 	case abi.NormalizeCustom:
@@ -112,11 +112,11 @@ func (ps *policyScores) normalize(c *cycle, raw []int64, scores fwk.NodeScoreLis
 
 // normalizeMax scales so that the highest becomes 100, as the in-tree plugins
 // do; reversed takes that from 100. All zero stays 0, reversed 100.
-func normalizeMax(raw []int64, reversed bool) error {
+func normalizeMax(raw []int64, scores fwk.NodeScoreList, reversed bool) error {
 	var highest int64
-	for _, s := range raw {
+	for i, s := range raw {
 		if s < 0 {
-			return fmt.Errorf("raw score: want at least 0 to scale by the highest, got %d", s)
+			return fmt.Errorf("node %q: raw score: want at least 0 to scale by the highest, got %d", scores[i].Name, s)
 		}
 		highest = max(highest, s)
 	}

@@ -163,7 +163,7 @@ func (ps *policyScores) score(set *scoreSet, pos int) *fwk.Status {
 		}
 		if len(v.refBuf) > 1 {
 			ps.chunk = 0 // each node alone from now on
-			cp.note(c, err)
+			cp.note(c, abi.Score, err)
 			continue
 		}
 		return ps.drop(cp.onFault(abi.Score, cp.charge(c, abi.Score, err)))

@@ -188,6 +188,9 @@ func (in *Instance) readResult(c *Call, out *Result, info *abi.PointInfo, itemSi
 	if err := in.readPayload(c, out, u32(abi.ResultPayloadPtr), u32(abi.ResultPayloadLen)); err != nil {
 		return err
 	}
+	if set := u32(abi.ResultListSet); set > 1 {
+		return in.bad(c, "list_set", fmt.Errorf("want 0 or 1, got %d", set))
+	}
 	if out.ListSet {
 		if c.Point != abi.PreFilter {
 			return in.bad(c, "list", fmt.Errorf("want none at %s", c.Point))

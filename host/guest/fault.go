@@ -5,6 +5,7 @@ package guest
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
 )
@@ -31,7 +32,25 @@ type Fault struct {
 	Output string // the tail of what the guest wrote to stdout and stderr
 }
 
-func (f *Fault) Error() string { return fmt.Sprintf("%s: %s: %v", f.Point, f.Cause, f.Err) }
+// Error is one line, with what a panic said.
+func (f *Fault) Error() string {
+	msg := fmt.Sprintf("%s: %s: %v", f.Point, f.Cause, f.Err)
+	if line := f.Panic(); line != "" {
+		msg += " (" + line + ")"
+	}
+	return msg
+}
+
+// Panic is the line of Output in which a Go guest says why it ended, or "".
+func (f *Fault) Panic() string {
+	for line := range strings.Lines(f.Output) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return line
+		}
+	}
+	return ""
+}
 
 func (f *Fault) Unwrap() error { return f.Err }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/host/engine"
@@ -231,11 +232,22 @@ func (in *Instance) deadError(p abi.Point) error {
 // fault classifies an engine's error.
 func (in *Instance) fault(p abi.Point, err error) *Fault {
 	f := &Fault{Cause: Trap, Point: p, Err: err}
+	var t *engine.Trap
+	if errors.As(err, &t) {
+		f.Err = trapped{t}
+	}
 	if in.wasi != nil {
 		f.Output = in.wasi.Tail()
 	}
 	return f
 }
+
+// trapped is a trap without the word, which the fault's cause says.
+type trapped struct{ trap *engine.Trap }
+
+func (t trapped) Error() string { return strings.TrimPrefix(t.trap.Error(), "trap: ") }
+
+func (t trapped) Unwrap() error { return t.trap }
 
 // kill ends the instance for a reason found by the host.
 func (in *Instance) kill(p abi.Point, c Cause, err error) *Fault {
