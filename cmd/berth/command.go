@@ -29,6 +29,9 @@ to a cluster is
   berth check policy.yaml --module team-pools.wasm
   berth pack policy.yaml team-pools.wasm | kubectl apply --server-side -n berth-system -f -
 
+The environment variable BERTH_CACHE_DIR names a directory, private to its
+user, that keeps compiled modules between calls; without it each call compiles.
+
 Exit codes: 0 all is well; 1 something is wrong with what was looked at, or it
 couldn't be done; 2 the command line is wrong.`
 

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -132,8 +134,8 @@ func (r report) writeText(out io.Writer, wide bool) error {
 		list("resources", r.Resources)
 		list("intents", r.Intents)
 		list("config", configKeys(r.Schema))
-		if r.Normalize != "" {
-			line("normalize", r.Normalize)
+		if slices.Contains(r.Points, abi.Score.String()) {
+			line("normalize", cmp.Or(r.Normalize, abi.NormalizeNone))
 		}
 		line("pure", yesNo(r.Pure))
 		line("abi", r.ABI)
