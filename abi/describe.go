@@ -155,7 +155,11 @@ func (d *Description) check() error {
 		return DescribeError("name: want 1 to " + itoa(MaxNameBytes) + " bytes, got " + itoa(uint64(len(d.Name))))
 	}
 	if d.Minor < 0 || d.Minor > Minor {
-		return DescribeError("minor: want 0 to " + itoa(Minor) + ", got " + itoa(uint64(max(d.Minor, 0))))
+		got := itoa(uint64(d.Minor))
+		if d.Minor < 0 {
+			got = "-" + itoa(-uint64(d.Minor))
+		}
+		return DescribeError("minor: want 0 to " + itoa(Minor) + ", got " + got)
 	}
 	if len(d.Points) == 0 {
 		return DescribeError("points: want at least one, got none")
@@ -173,6 +177,14 @@ func (d *Description) check() error {
 		return (s == "pre_filter" || s == "pre_score") && contains(d.Points, s)
 	}); err != nil {
 		return err
+	}
+	for _, l := range []struct {
+		key  string
+		list []string
+	}{{"intents", d.Intents}, {"resources", d.Resources}} {
+		if err := checkNames(l.key, l.list, func(s string) bool { return s != "" }); err != nil {
+			return err
+		}
 	}
 	if d.Normalize != "" && !contains(Normalizations, d.Normalize) {
 		return DescribeError("normalize: want none, max, reversed or custom, got \"" + d.Normalize + "\"")

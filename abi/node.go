@@ -24,7 +24,7 @@ var NodeSections = []Section{
 	{"node.annotations", NodeAnnotations, 0, &AnnotationStruct, true, "metadata.annotations, sorted by key id"},
 	{"node.taints", NodeTaints, 0, &TaintStruct, true, "spec.taints, in their order"},
 	{"node.conditions", NodeConditions, 0, &ConditionStruct, true, "status.conditions, in their order, without heartbeats"},
-	{"node.resources", NodeResources, 0, &NodeResourceStruct, true, "what the scheduler counts, sorted by name id: every resource that is allocatable, in capacity or requested"},
+	{"node.resources", NodeResources, 0, &NodeResourceStruct, true, "what the scheduler counts, sorted by name id: cpu, memory, ephemeral-storage and pods always, others where a column isn't 0"},
 	{"node.ports", NodePorts, 0, &PortStruct, true, "host ports in use, sorted by port, protocol id, ip id"},
 	{"node.images", NodeImages, 0, &NodeImageStruct, true, "images on the node, one entry a name, sorted by name id"},
 	{"node.pods", NodePods, 0, &NodePodStruct, true, "pods that are on the node or assumed there, in the order of the node info"},
@@ -162,7 +162,7 @@ var NodePodStruct = Struct{"node_pod", NodePodStructSize, []Field{
 	{"started", NodePodStarted, S64, "status.startTime, Unix seconds; 0 is none"},
 	{"deletion", NodePodDeletion, S64, "deletionTimestamp, Unix seconds; 0 is none"},
 	{"labels", NodePodLabels, "list<pair>", "sorted by key id"},
-	{"requests", NodePodRequests, "list<quantity>", "of the whole pod as the scheduler counts it, sorted by name id"},
+	{"requests", NodePodRequests, "list<quantity>", "of the whole pod as the scheduler counts it, without zeros, sorted by name id"},
 	{"limits", NodePodLimits, "list<quantity>", "of the whole pod, sorted by name id"},
 }}
 

@@ -188,7 +188,7 @@ const (
 // SelectorStruct is a label selector.
 var SelectorStruct = Struct{"selector", SelectorSize, []Field{
 	{"kind", SelectorKind, U32, "nil 0 (matches nothing), set 1 (all requirements hold; none matches everything)"},
-	{"requirements", SelectorRequirements, "list<requirement>", ""},
+	{"requirements", SelectorRequirements, "list<requirement>", "matchLabels by key id, then matchExpressions in their order"},
 }}
 
 // SharedStructs are the structures that both node and pod records use.
