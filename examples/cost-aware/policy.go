@@ -5,6 +5,7 @@ package main
 
 import (
 	"errors"
+	"math"
 
 	berth "github.com/berth-scheduler/berth/guest-sdk/go"
 )
@@ -114,7 +115,7 @@ func (p *costAware) wants(pod berth.Pod, preference berth.Symbol) bool {
 // and one whose price isn't known 0. Differences of a few percent so stay
 // small, which scaling from the cheapest to the dearest would blow up.
 func (p *costAware) NormalizeScore(_ *berth.Cycle, _ berth.Pod, scores []int64) *berth.Status {
-	cheapest := int64(maxPrice)
+	cheapest := int64(math.MaxInt64)
 	for i, price := range scores {
 		if price == unknown {
 			continue

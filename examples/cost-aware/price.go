@@ -2,8 +2,8 @@
 
 package main
 
-// maxPrice bounds prices so that no sum of percents overflows.
-const maxPrice = 1e15
+// maxPrice bounds prices, in millionths, so that no percentage of one overflows.
+const maxPrice = 1e14
 
 // parsePrice reads a decimal number as millionths: "0.25" is 250,000. Further
 // digits are cut off. It takes no sign, no exponent and no blanks, and allocates

@@ -43,7 +43,11 @@ func unknownKey(ps []Property, v abi.Value) error {
 	}
 	for i := range v.Len() {
 		if k := v.Key(i); !slices.Contains(names, k) {
-			return &ConfigError{k, "is unknown; want " + oneOf(names)}
+			want := "none"
+			if len(names) > 0 {
+				want = oneOf(names)
+			}
+			return &ConfigError{k, "is unknown; want " + want}
 		}
 	}
 	return nil

@@ -38,42 +38,32 @@ var le = binary.LittleEndian
 
 var levels = []string{"error", "warning", "info", "debug"}
 
-// call runs an export as the host does: frame, references and result in guest
-// memory, the result prefilled. It fails the test if what comes back breaks the
-// contract.
-func (h *Host) call(q request) response {
-	h.t.Helper()
+// prepared is a call in guest memory.
+type prepared struct {
+	request
+	frame, refs, result uint32
+	size                uint32 // of an item, 0 where there are none
+	resultLen           uint32
+}
+
+// prepare writes frame, references and result into guest memory.
+func prepare(q request) *prepared {
 	info := abi.Points[q.point]
-	size := uint32(0)
-	if q.phase == abi.Whole || q.phase == abi.Chunk || q.phase == abi.Apply {
-		size = info.Item.ItemSize()
-	}
-	if q.point == abi.NormalizeScore && q.phase == abi.Chunk {
-		size = 0
+	p := &prepared{request: q}
+	if q.phase == abi.Whole || q.phase == abi.Apply || q.phase == abi.Chunk && q.point != abi.NormalizeScore {
+		p.size = info.Item.ItemSize()
 	}
 	n := uint32(len(q.nodes))
-	frame := native.Alloc(abi.FrameSize)
-	refs := native.Alloc(n * abi.NodeRefSize)
-	result := native.Alloc(abi.ResultSize + n*size)
-	defer native.Free(frame)
-	defer native.Free(refs)
-	defer native.Free(result)
-
+	p.resultLen = abi.ResultSize + n*p.size
+	p.frame, p.refs, p.result = native.Alloc(abi.FrameSize), native.Alloc(n*abi.NodeRefSize), native.Alloc(p.resultLen)
 	for i, at := range q.nodes {
-		b := native.Bytes(refs+uint32(i)*abi.NodeRefSize, abi.NodeRefSize)
+		b := native.Bytes(p.refs+uint32(i)*abi.NodeRefSize, abi.NodeRefSize)
 		le.PutUint32(b[abi.NodeRefPtr:], at)
-		le.PutUint32(b[abi.NodeRefLen:], le.Uint32(native.Bytes(at+abi.RecordSizeField, 4)))
+		le.PutUint32(b[abi.NodeRefLen:], recordLen(at))
 		le.PutUint32(b[abi.NodeRefSlot:], uint32(i))
 	}
-	r := native.Bytes(result, abi.ResultSize+n*size)
-	le.PutUint32(r[abi.ResultCode:], uint32(abi.Unset))
-	for i := range n {
-		if size != 0 {
-			le.PutUint32(r[abi.ResultSize+i*size+codeIn(info.Item):], uint32(abi.Unset))
-		}
-	}
 	strs, count := native.Strings()
-	f := native.Bytes(frame, abi.FrameSize)
+	f := native.Bytes(p.frame, abi.FrameSize)
 	le.PutUint32(f[abi.FrameSizeField:], abi.FrameSize)
 	le.PutUint16(f[abi.FramePoint:], uint16(q.point))
 	le.PutUint16(f[abi.FramePhase:], uint16(q.phase))
@@ -83,25 +73,52 @@ func (h *Host) call(q request) response {
 	le.PutUint32(f[abi.FrameStringsLen:], count)
 	le.PutUint32(f[abi.FramePodPtr:], q.pod)
 	if q.pod != 0 {
-		le.PutUint32(f[abi.FramePodLen:], le.Uint32(native.Bytes(q.pod+abi.RecordSizeField, 4)))
+		le.PutUint32(f[abi.FramePodLen:], recordLen(q.pod))
 	}
-	le.PutUint32(f[abi.FrameNodesPtr:], refs)
+	le.PutUint32(f[abi.FrameNodesPtr:], p.refs)
 	le.PutUint32(f[abi.FrameNodesLen:], n)
 	le.PutUint32(f[abi.FrameState:], q.state)
 	le.PutUint32(f[abi.FrameArgPtr:], q.arg)
 	le.PutUint32(f[abi.FrameArgLen:], q.argLen)
-	le.PutUint32(f[abi.FrameResultPtr:], result)
-	le.PutUint32(f[abi.FrameResultLen:], uint32(len(r)))
+	le.PutUint32(f[abi.FrameResultPtr:], p.result)
+	le.PutUint32(f[abi.FrameResultLen:], p.resultLen)
+	p.clear(info.Item)
+	return p
+}
 
+func recordLen(at uint32) uint32 { return le.Uint32(native.Bytes(at+abi.RecordSizeField, 4)) }
+
+// clear prefills the result as the host does.
+func (p *prepared) clear(item abi.Item) {
+	r := native.Bytes(p.result, p.resultLen)
+	clear(r)
+	le.PutUint32(r[abi.ResultCode:], uint32(abi.Unset))
+	for at := uint32(abi.ResultSize); at < p.resultLen; at += p.size {
+		le.PutUint32(r[at+codeIn(item):], uint32(abi.Unset))
+	}
+}
+
+func (p *prepared) free() {
+	native.Free(p.frame)
+	native.Free(p.refs)
+	native.Free(p.result)
+}
+
+// call runs an export as the host does. It fails the test if what comes back
+// breaks the contract.
+func (h *Host) call(q request) response {
+	h.t.Helper()
+	p := prepare(q)
+	defer p.free()
 	native.Mu.Lock()
 	defer native.Mu.Unlock()
 	native.Log = func(level uint32, line string) {
 		h.logs = append(h.logs, levels[level]+": "+line)
 	}
-	if h.guest.Call(q.point, frame) != abi.Answered {
+	if h.guest.Call(q.point, p.frame) != abi.Answered {
 		h.t.Fatalf("berthtest: the policy has no %s", q.point)
 	}
-	return h.read(q, info, r, size)
+	return h.read(q, abi.Points[q.point], native.Bytes(p.result, p.resultLen), p.size)
 }
 
 func codeIn(i abi.Item) uint32 {

@@ -42,31 +42,43 @@ func (c *Cycle) Clone() *Cycle {
 	return &clone
 }
 
-// call runs a point for the cycle's pod over some nodes.
-func (c *Cycle) call(point abi.Point, phase abi.Phase, nodes []*NodeBuilder, other *PodBuilder, scores []int64) response {
-	c.h.t.Helper()
-	q := request{point: point, phase: phase, cycle: c.id, now: c.now, state: c.state}
-	put := func(r *record) uint32 { return r.alloc() }
+// request puts records into guest memory; free removes them.
+func (c *Cycle) request(point abi.Point, phase abi.Phase, nodes []*NodeBuilder, other *PodBuilder, scores []int64) (q request, free func()) {
+	q = request{point: point, phase: phase, cycle: c.id, now: c.now, state: c.state}
+	var all []uint32
+	put := func(r *record) uint32 {
+		at := r.alloc()
+		all = append(all, at)
+		return at
+	}
 	q.pod = put(c.pod.record(c.h.podMask))
-	defer native.Free(q.pod)
 	for _, n := range nodes {
-		at := put(n.record(c.h.nodeMask))
-		defer native.Free(at)
-		q.nodes = append(q.nodes, at)
+		q.nodes = append(q.nodes, put(n.record(c.h.nodeMask)))
 	}
 	if other != nil {
-		r := other.record(c.h.podMask)
-		q.arg, q.argLen = put(r), uint32(len(r.b))
-		defer native.Free(q.arg)
+		q.arg = put(other.record(c.h.podMask))
+		q.argLen = recordLen(q.arg)
 	}
 	if scores != nil {
 		q.argLen = uint32(8 * len(scores))
 		q.arg = native.Alloc(q.argLen)
-		defer native.Free(q.arg)
+		all = append(all, q.arg)
 		for i, s := range scores {
 			le.PutUint64(native.Bytes(q.arg+uint32(8*i), 8), uint64(s))
 		}
 	}
+	return q, func() {
+		for _, at := range all {
+			native.Free(at)
+		}
+	}
+}
+
+// call runs a point for the cycle's pod over some nodes.
+func (c *Cycle) call(point abi.Point, phase abi.Phase, nodes []*NodeBuilder, other *PodBuilder, scores []int64) response {
+	c.h.t.Helper()
+	q, free := c.request(point, phase, nodes, other, scores)
+	defer free()
 	r := c.h.call(q)
 	if (point == abi.PreFilter || point == abi.PreScore) && r.state != 0 {
 		c.state = r.state
