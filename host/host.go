@@ -18,6 +18,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/berth-scheduler/berth/host/metrics"
+	"github.com/berth-scheduler/berth/host/policy"
 )
 
 // Name is the name by which a scheduler configuration enables the plugin.
@@ -160,6 +161,21 @@ func (h *Host) weight(profile string) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return max(h.weights[profile], 1)
+}
+
+// effectiveWeights is what a scoring policy's weight amounts to in each profile
+// that it may be asked in, in the units of an in-tree plugin's weight.
+func (h *Host) effectiveWeights(p *policy.Policy) map[string]float64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	set := h.active.Load()
+	weights := map[string]float64{}
+	for profile, w := range h.weights {
+		if p.MatchesProfile(profile) {
+			weights[profile] = float64(p.Weight*w) / float64(max(w, set.scoreWeights(profile)))
+		}
+	}
+	return weights
 }
 
 // SetLeading tells the host whether this process may write statuses, events

@@ -195,6 +195,19 @@ func (m *manager) setState(s *slot, of *version, state, reason, message string) 
 	}
 	if m.store != nil {
 		m.store.SetStatus(status)
+		m.refreshWeights(s)
+	}
+}
+
+// refreshWeights reports the other scoring policies again: what their weights
+// amount to depends on all of them.
+func (m *manager) refreshWeights(changed *slot) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.slots {
+		if s != changed && s.state != stateLoading && s.current != nil && s.current.points[abi.Score] {
+			m.store.SetStatus(m.status(s))
+		}
 	}
 }
 
@@ -206,6 +219,9 @@ func (m *manager) status(s *slot) store.Status {
 		st.Digest, st.Version, st.PolicyHash = v.module.Digest, v.desc.Version, v.policy.Hash()
 		st.Points = v.desc.Points
 		st.Weight = v.policy.Weight
+		if v.points[abi.Score] {
+			st.EffectiveWeights = m.host.effectiveWeights(v.policy)
+		}
 	}
 	return st
 }
