@@ -147,10 +147,9 @@ func usage(kubeconfig, logDir string, berth bool) string {
 `, kubeconfig)
 	if berth {
 		s += fmt.Sprintf(`
-  A pod for Berth, and a policy:
+  A pod for Berth, a policy, and what became of it:
   kubectl run app --image=nginx --overrides='{"spec":{"schedulerName":%q}}'
-  berth pack --help
-  kubectl -n %s get configmaps -l berth.dev/policy
+  berth pack policy.yaml policy.wasm | kubectl apply --server-side -n %s -f -
   kubectl -n %s get configmap berth-status -o yaml
 `, install.SchedulerName, install.Namespace, install.StateNamespace)
 	}

@@ -37,8 +37,7 @@ func (d *demo) check(ctx context.Context) error {
 	var problems []error
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		part, team := pod.Labels[partLabel], pod.Labels[teamLabel]
-		if part == partPending {
+		if pod.Labels[partLabel] == partPending {
 			if pod.Spec.NodeName != "" {
 				problems = append(problems, fmt.Errorf("pod %s is on node %s, want it pending", pod.Name, pod.Spec.NodeName))
 			}
@@ -49,7 +48,7 @@ func (d *demo) check(ctx context.Context) error {
 		if violated != nil {
 			problems = append(problems, violated)
 		}
-		d.placed.add(part, team, node, violated != nil)
+		d.placed.add(pod, node, violated != nil)
 	}
 	for i := range d.result.Phases {
 		p := &d.result.Phases[i]
@@ -63,6 +62,11 @@ func (d *demo) check(ctx context.Context) error {
 			problems = append(problems, fmt.Errorf("pod %s is lost or not bound", name))
 		} else if d.swapped.during(p) {
 			d.result.Swap.PodsDuringBound++
+		}
+	}
+	for _, p := range d.result.Pending {
+		if !strings.Contains(p.Message, teamPoolsTwo.name+": ") {
+			problems = append(problems, fmt.Errorf("event of pod %s: want it to name the policy %s, got %q", p.Pod, teamPoolsTwo.name, p.Message))
 		}
 	}
 	return checkError(problems)

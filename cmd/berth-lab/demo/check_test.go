@@ -85,7 +85,7 @@ func TestCheck(t *testing.T) {
 		result: Result{Phases: []PhaseResult{
 			{Name: "phase 1", Pods: 2, part: partOne},
 			{Name: "phase 2", Pods: 4, part: partTwo},
-		}},
+		}, Pending: []PendingResult{{Pod: "pending-bound", Message: "0/3 nodes are available"}}},
 	}
 	err := d.check(t.Context())
 	if !errors.Is(err, ErrCheck) {
@@ -100,6 +100,7 @@ func TestCheck(t *testing.T) {
 		"swap-unbound is lost or not bound",
 		"swap-lost is lost or not bound",
 		"pending-bound is on node",
+		"event of pod pending-bound: want it to name the policy team-pools",
 	} {
 		if !strings.Contains(err.Error(), bad) {
 			t.Errorf("got no %q in:\n%v", bad, err)
@@ -130,16 +131,20 @@ func TestCheck(t *testing.T) {
 
 func TestWriteTable(t *testing.T) {
 	p := placed{}
-	p.add(partOne, "team-a", nodeIn("pool-a"), false)
-	p.add(partOne, "team-a", nodeIn("shared"), true)
-	p.add(partOne, "team-a", nil, false)
+	spot := nodeIn("shared")
+	spot.Labels[capacityLabel] = "spot"
+	pod := podOn(partOne, "", "team-a", "")
+	pod.Labels[spotLabel] = "prefer"
+	p.add(pod, nodeIn("pool-a"), false)
+	p.add(pod, spot, true)
+	p.add(pod, nil, false)
 	var b strings.Builder
 	if err := p.writeTable(&b); err != nil {
 		t.Fatal(err)
 	}
 	want := `
-     part    team  pool-a  pool-b  pool-c  shared  reserve  general  bound  violations
-  phase-1  team-a       1       ·       ·       1        ·        ·    2/3           1
+     part    team  pool-a  pool-b  pool-c  shared  reserve  general  prefer spot  avoid spot  bound  violations
+  phase-1  team-a       1       ·       ·       1        ·        ·          1/2           ·    2/3           1
 `
 	if diff := cmp.Diff(want, "\n"+b.String()); diff != "" {
 		t.Errorf("want (-), got (+):\n%s", diff)

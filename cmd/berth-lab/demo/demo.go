@@ -147,7 +147,7 @@ func (d *demo) phases(ctx context.Context, policies map[policyFile]policy) (err 
 	if err != nil {
 		return fmt.Errorf("swap: %w", err)
 	}
-	d.progress("new version is Active: %s", ruleTwo.describe())
+	d.progress("the new version is Active: %s", ruleTwo.describe())
 	if err := d.phase(ctx, ruleTwo.name, partTwo, []PolicyResult{swapped, first[1]}); err != nil {
 		return err
 	}

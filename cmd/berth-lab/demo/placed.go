@@ -19,23 +19,43 @@ type placeKey struct{ part, team string }
 type placeCount struct {
 	pods, bound, violations int
 	byPool                  map[string]int
+	spot                    map[string]*share // by the pods' preference
+}
+
+// share is how many of the bound pods are on spot nodes.
+type share struct{ on, of int }
+
+func (s *share) String() string {
+	if s == nil {
+		return "·"
+	}
+	return fmt.Sprintf("%d/%d", s.on, s.of)
 }
 
 // add counts a pod; node is nil if it has none.
-func (p placed) add(part, team string, node *corev1.Node, violated bool) {
-	key := placeKey{part, team}
+func (p placed) add(pod *corev1.Pod, node *corev1.Node, violated bool) {
+	key := placeKey{pod.Labels[partLabel], pod.Labels[teamLabel]}
 	c := p[key]
 	if c == nil {
-		c = &placeCount{byPool: map[string]int{}}
+		c = &placeCount{byPool: map[string]int{}, spot: map[string]*share{}}
 		p[key] = c
 	}
 	c.pods++
-	if node != nil {
-		c.bound++
-		c.byPool[node.Labels[poolLabel]]++
-	}
 	if violated {
 		c.violations++
+	}
+	if node == nil {
+		return
+	}
+	c.bound++
+	c.byPool[node.Labels[poolLabel]]++
+	preference := pod.Labels[spotLabel]
+	if c.spot[preference] == nil {
+		c.spot[preference] = &share{}
+	}
+	c.spot[preference].of++
+	if node.Labels[capacityLabel] == "spot" {
+		c.spot[preference].on++
 	}
 }
 
@@ -57,7 +77,7 @@ func (p placed) writeTable(w io.Writer) error {
 	for _, pool := range pools {
 		fmt.Fprintf(t, "%s\t", pool.name)
 	}
-	fmt.Fprintln(t, "bound\tviolations\t")
+	fmt.Fprintln(t, "prefer spot\tavoid spot\tbound\tviolations\t")
 	for _, part := range []string{partStock, partOne, partSwap, partTwo} {
 		for _, team := range teams {
 			c := p[placeKey{part, team}]
@@ -68,7 +88,7 @@ func (p placed) writeTable(w io.Writer) error {
 			for _, pool := range pools {
 				fmt.Fprintf(t, "%s\t", orDot(c.byPool[pool.name]))
 			}
-			fmt.Fprintf(t, "%d/%d\t%d\t\n", c.bound, c.pods, c.violations)
+			fmt.Fprintf(t, "%v\t%v\t%d/%d\t%d\t\n", c.spot["prefer"], c.spot["avoid"], c.bound, c.pods, c.violations)
 		}
 	}
 	return t.Flush()

@@ -28,10 +28,11 @@ const (
 	partPending = "pending"
 )
 
-// newPod is pod i of a part: the teams in turn, half of their pods preferring
-// spot capacity and half asking for overflow.
+// newPod is pod i of a part: the teams in turn; half of their pods prefer spot
+// capacity and half avoid it; half, cutting across, ask for overflow.
 func newPod(part string, i int, scheduler, cpu string) *corev1.Pod {
 	labels := map[string]string{partLabel: part, teamLabel: teams[i%len(teams)]}
+	labels[spotLabel] = "avoid"
 	if i/len(teams)%2 == 0 {
 		labels[spotLabel] = "prefer"
 	}

@@ -57,7 +57,7 @@ type PendingResult struct {
 // WriteText writes the result for people.
 func (r *Result) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nKubernetes %s, %d nodes. Pods by pool:\n\n", r.Kubernetes, r.Nodes)
+	fmt.Fprintf(&b, "\nKubernetes %s, %d nodes. How many pods of each part and team are in which pool,\nand how many of those that prefer or avoid spot nodes are on one:\n\n", r.Kubernetes, r.Nodes)
 	if err := r.placed.writeTable(&b); err != nil {
 		return err
 	}

@@ -48,6 +48,8 @@ func (d *demo) swap(ctx context.Context, next policy) (PolicyResult, error) {
 		return PolicyResult{}, err
 	}
 	t.decided = s.boundBy(ruleTwo)[0]
+	d.result.Swap.Milliseconds = max(0, t.decided.Sub(t.answered).Milliseconds())
+	d.progress("swap: first decision by the new version after %d ms", d.result.Swap.Milliseconds)
 	active, err := d.waitActive(ctx, next)
 	if err != nil {
 		return PolicyResult{}, err
@@ -62,14 +64,12 @@ func (d *demo) swap(ctx context.Context, next policy) (PolicyResult, error) {
 		return PolicyResult{}, err
 	}
 	d.swapped, d.stream = t, pods
-	d.result.Swap.Milliseconds = max(0, t.decided.Sub(t.answered).Milliseconds())
 	for _, p := range pods {
 		if t.during(p) {
 			d.result.Swap.PodsDuring++
 		}
 	}
-	d.progress("swap: first decision by the new version after %d ms; %d pods arrived during the swap",
-		d.result.Swap.Milliseconds, d.result.Swap.PodsDuring)
+	d.progress("swap: %d pods Running, %d of them created between update and Active", len(pods), d.result.Swap.PodsDuring)
 	return active, nil
 }
 
