@@ -26,7 +26,7 @@ func MainHook() {
 		return
 	}
 	os.Unsetenv(execVariable)
-	os.Exit(cli.Run(app.NewSchedulerCommand()))
+	os.Exit(cli.Run(app.NewSchedulerCommand())) //revive:disable-line:deep-exit it is main from here on
 }
 
 // stockCommand is the command that MainHook answers.
