@@ -66,6 +66,7 @@ Examples:
 type ownFlags struct {
 	suspendAll              bool
 	allowKubeSchedulerLease bool
+	cacheDir                string
 }
 
 // addTo puts the flags into a section of their own.
@@ -75,6 +76,8 @@ func (f *ownFlags) addTo(sections *cliflag.NamedFlagSets) {
 		"Start with all policies off: pods are scheduled as if there were none. It takes a restart without the flag to end this.")
 	fs.BoolVar(&f.allowKubeSchedulerLease, "berth-allow-kube-scheduler-lease", false,
 		"Allow leader election under the lease name \"kube-scheduler\". Give it only where Berth replaces the cluster's kube-scheduler: of two schedulers that share a lease, one stands still.")
+	fs.StringVar(&f.cacheDir, "berth-cache-dir", "",
+		"Directory that keeps compiled policies, so that a restart needn't compile them. What is in it runs as native code: it is made with mode 0700, and refused if others may enter it. Empty keeps them in memory.")
 }
 
 // newCommand returns the command. Like upstream's it may be executed once in a
@@ -155,7 +158,7 @@ func run(cmd *cobra.Command, opts *options.Options, own *ownFlags) error {
 	opts.InformerName = informerName
 
 	ctx := server.SetupSignalContext()
-	h := host.New(host.Options{SuspendAll: own.suspendAll})
+	h := host.New(host.Options{SuspendAll: own.suspendAll, CacheDir: own.cacheDir})
 	defer h.Close()
 	var plugins []app.Option
 	for name, factory := range h.Registry() {

@@ -84,7 +84,7 @@ func TestFlagsAreUpstreamsPlusOurs(t *testing.T) {
 
 	command := newCommand()
 	got := flagsOf(command)
-	ours := []string{"berth-allow-kube-scheduler-lease", "berth-suspend-all"}
+	ours := []string{"berth-allow-kube-scheduler-lease", "berth-cache-dir", "berth-suspend-all"}
 	for _, name := range ours {
 		facts, ok := got[name]
 		if !ok || facts.Usage == "" || facts.Default != "false" {
