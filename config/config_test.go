@@ -223,8 +223,8 @@ func TestDeploymentFiles(t *testing.T) {
 		!slices.Contains(generated.Files, filepath.Base(path)) || filepath.Base(path) != configFile {
 		t.Errorf("--config=%s: got volume %+v, want the generated ConfigMap %+v", path, source, generated)
 	}
-	if tmp := mounted["/tmp"].EmptyDir; tmp == nil || tmp.SizeLimit == nil || *container.SecurityContext.ReadOnlyRootFilesystem != true {
-		t.Errorf("/tmp: got %+v, want an emptyDir with a limit, and nothing else that can be written", mounted["/tmp"])
+	if cache := mounted["/var/cache/berth"].EmptyDir; cache == nil || cache.SizeLimit == nil || *container.SecurityContext.ReadOnlyRootFilesystem != true {
+		t.Errorf("/var/cache/berth: got %+v, want an emptyDir with a limit, and nothing else that can be written", mounted["/var/cache/berth"])
 	}
 	if len(k.Images) != 1 || k.Images[0].Name != container.Image {
 		t.Errorf("images: got %+v, want one entry for %q", k.Images, container.Image)
