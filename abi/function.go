@@ -52,10 +52,10 @@ func Signature(params, results []ValueType) string {
 
 // Log levels, the first parameter of the import log.
 const (
-	LogError   = 0
-	LogWarning = 1
-	LogInfo    = 2
-	LogDebug   = 3
+	LogError   = 0 // the policy can't do what it is for
+	LogWarning = 1 // someone should look at it
+	LogInfo    = 2 // stdout and stderr too
+	LogDebug   = 3 // and every other number
 )
 
 // Imports are the host functions in module "berth". A guest imports those it
