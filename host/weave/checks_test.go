@@ -182,6 +182,30 @@ func refused(t *testing.T, name string, s sections, limits Limits, want string) 
 	}
 }
 
+// twice is a module with two functions of this code.
+func twice(code string) sections {
+	return valid().with(secFunction, vec("\x01", "\x01")).with(secCode, vec(fn("", code), fn("", code)))
+}
+
+// Each of these keeps wazero's compiler busy for 4 to 120 seconds.
+func TestBombs(t *testing.T) {
+	v := valid()
+	targets := strings.Repeat("\x00", 100_001)
+	for name, s := range map[string]sections{
+		"blocks":   v.body(strings.Repeat("\x02\x40", 30_000) + strings.Repeat("\x0b", 30_000) + "\x20\x00"),
+		"ifs":      v.body(strings.Repeat("\x20\x00\x04\x40\x0b", 20_000) + "\x20\x00"),
+		"loops":    v.body(strings.Repeat("\x03\x40", 2048) + strings.Repeat("\x20\x00\x0d\x00\x0b", 2048) + "\x20\x00"),
+		"locals":   v.with(secCode, vec(fn("\x01"+uleb(40_000)+"\x7e", strings.Repeat("\x20\x00\x04\x40\x0b", 500)+"\x20\x00"))),
+		"br_table": v.body("\x20\x00\x20\x00\x0e" + uleb(100_000) + targets),
+		"body":     v.body(strings.Repeat("\x20\x00\x1a", 300_000) + "\x20\x00"),
+	} {
+		_, err := Weave(s.wasm(), DefaultLimits())
+		if limit := (*LimitError)(nil); !errors.As(err, &limit) {
+			t.Errorf("%s: want a limit, got %v", name, err)
+		}
+	}
+}
+
 func TestLimits(t *testing.T) {
 	v := valid()
 	nest := strings.Repeat("\x02\x40", 5) + strings.Repeat("\x0b", 5) + "\x20\x00"
@@ -212,6 +236,11 @@ func TestLimits(t *testing.T) {
 		"block locals":  {v.body(nest), func(l *Limits) { l.BlockLocals = 4 }, LimitError{"body", "blocks times locals", 4, 5}},
 		"br_table":      {v.body(table), func(l *Limits) { l.BranchTable = 3 }, LimitError{"body", "branch table", 3, 4}},
 		"br_tables":     {v.body(table + table[2:]), func(l *Limits) { l.BranchTargets = 7 }, LimitError{"body", "branch targets", 7, 8}},
+		"loops":         {v.body("\x03\x40\x0b\x03\x40\x0b\x20\x00"), func(l *Limits) { l.Loops = 1 }, LimitError{"body", "loops", 1, 2}},
+		"loop nesting":  {v.body("\x03\x40\x03\x40\x0b\x0b\x20\x00"), func(l *Limits) { l.LoopNesting = 1 }, LimitError{"body", "loops within loops", 1, 2}},
+		"all blocks":    {twice(nest), func(l *Limits) { l.TotalBlockLocals = 9 }, LimitError{"all bodies", "blocks times locals", 9, 10}},
+		"all br_tables": {twice(table), func(l *Limits) { l.TotalBranchTargets = 7 }, LimitError{"all bodies", "branch targets", 7, 8}},
+		"all loops":     {twice("\x03\x40\x0b\x20\x00"), func(l *Limits) { l.TotalLoops = 1 }, LimitError{"all bodies", "loops", 1, 2}},
 		"memory":        {v.with(secMemory, vec("\x00\x05")), func(l *Limits) { l.MemoryPages = 4 }, LimitError{"module", "memory pages", 4, 5}},
 		"table entries": {v, func(l *Limits) { l.TableEntries = 1 }, LimitError{"module", "table entries", 1, 2}},
 	} {

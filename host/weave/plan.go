@@ -18,7 +18,7 @@ type plan struct {
 	charges   []charge
 	bulk      bool // has an instruction that pays by length
 	calls     bool
-	loops     bool
+	loops     int
 }
 
 // charge is the price of the instructions from one offset of a body up to the next charge.
@@ -63,7 +63,7 @@ type planner struct {
 	pending int64
 	seg     charge
 
-	blocks, nesting, branchTargets int
+	blocks, nesting, loopNesting, branchTargets int
 }
 
 func (m *module) plan(i uint32) (*plan, error) {
@@ -134,11 +134,12 @@ func (p *planner) instruction(in *instruction) {
 		}
 		if in.op == opLoop {
 			p.loops = append(p.loops, len(p.frames))
+			p.plan.loops++
+			p.loopNesting = max(p.loopNesting, len(p.loops))
 		}
 		p.frames = append(p.frames, frame{op: in.op, enter: p.pending, charge: len(p.plan.charges)})
 		p.blocks++
 		p.nesting = max(p.nesting, len(p.frames)-1)
-		p.plan.loops = p.plan.loops || in.op == opLoop
 	case opElse:
 		f := &p.frames[len(p.frames)-1]
 		if f.op != opIf {
@@ -165,7 +166,6 @@ func (p *planner) instruction(in *instruction) {
 		p.branchTargets += len(in.targets)
 		p.m.shape.BranchTable = max(p.m.shape.BranchTable, len(in.targets))
 		p.r.limit(within("body", "branch table", p.m.limits.BranchTable, uint64(len(in.targets))))
-		p.r.limit(within("body", "branch targets", p.m.limits.BranchTargets, uint64(p.branchTargets)))
 		for _, t := range in.targets {
 			p.branch(t)
 		}
@@ -301,22 +301,29 @@ func (p *planner) shape() error {
 	s, l := &p.m.shape, &p.m.limits
 	locals := int(p.plan.locals)
 	s.Locals = max(s.Locals, locals)
-	s.Nesting = max(s.Nesting, p.nesting)
-	s.Blocks = max(s.Blocks, p.blocks)
-	s.BlockLocals = max(s.BlockLocals, p.blocks*locals)
-	s.BranchTargets = max(s.BranchTargets, p.branchTargets)
+	s.TotalBlockLocals += p.blocks * locals
+	s.TotalBranchTargets += p.branchTargets
+	s.TotalLoops += p.plan.loops
 	for _, c := range []struct {
-		limit string
-		want  int
-		got   int
+		where, limit string
+		want         int
+		got          int
+		most         *int
 	}{
-		{"nesting", l.Nesting, p.nesting},
-		{"blocks", l.Blocks, p.blocks},
-		{"blocks times locals", l.BlockLocals, p.blocks * locals},
+		{"body", "nesting", l.Nesting, p.nesting, &s.Nesting},
+		{"body", "blocks", l.Blocks, p.blocks, &s.Blocks},
+		{"body", "blocks times locals", l.BlockLocals, p.blocks * locals, &s.BlockLocals},
+		{"body", "branch targets", l.BranchTargets, p.branchTargets, &s.BranchTargets},
+		{"body", "loops", l.Loops, p.plan.loops, &s.Loops},
+		{"body", "loops within loops", l.LoopNesting, p.loopNesting, &s.LoopNesting},
+		{"all bodies", "blocks times locals", l.TotalBlockLocals, s.TotalBlockLocals, &s.TotalBlockLocals},
+		{"all bodies", "branch targets", l.TotalBranchTargets, s.TotalBranchTargets, &s.TotalBranchTargets},
+		{"all bodies", "loops", l.TotalLoops, s.TotalLoops, &s.TotalLoops},
 	} {
-		if err := within("body", c.limit, c.want, uint64(c.got)); err != nil {
+		if err := within(c.where, c.limit, c.want, uint64(c.got)); err != nil {
 			return err
 		}
+		*c.most = max(*c.most, c.got)
 	}
 	return nil
 }

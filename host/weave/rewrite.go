@@ -38,7 +38,7 @@ func (m *module) rewrite(i uint32, p *plan, a *added) []byte {
 	w := &rewriter{
 		a: a, m: m, p: p, charges: p.charges,
 		out:    make(code, 0, len(body)+len(body)/4+64),
-		local:  p.loops || p.bulk,
+		local:  p.loops > 0 || p.bulk,
 		stack:  p.calls,
 		weight: frameBytes + 8*int64(p.locals) + int64(len(body))/4,
 		fuel:   p.locals,
@@ -208,11 +208,15 @@ func (w *rewriter) label(l uint32) uint32 {
 //	  end
 //	end
 //
-// A loop that takes values from the stack cannot be entered again like this.
+// A loop that takes values from the stack cannot be entered again like this; and
+// in a function of very many loops it would take the engine long to compile.
 func (w *rewriter) loop(in *instruction, raw []byte) {
 	head := w.charges[0] // each loop has one
 	w.charges = w.charges[1:]
-	if in.block >= 0 && len(w.m.types[in.block].params) > 0 {
+	if w.p.loops > maxOutside {
+		head.carry = nil
+	}
+	if w.p.loops > maxOutside || in.block >= 0 && len(w.m.types[in.block].params) > 0 {
 		w.open(raw)
 		w.frames = append(w.frames, label{depth: w.depth})
 		w.charge(head)
