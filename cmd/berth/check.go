@@ -35,7 +35,7 @@ describe, check the config against the module's schema, and run its configure.
 
 Each FILE is a policy.yaml (with its module in the same folder, or given by
 --module), YAML with ConfigMaps, or a module by itself; a DIR holds policy.yaml
-and the module; - is YAML on standard input.
+and the module, or sub-folders that do; - is YAML on standard input.
 
 What is in order is a line that begins with the file's name and "ok"; each
 problem is a line, too, and makes the exit code 1.`,
@@ -106,12 +106,7 @@ func (c *checker) warn(where, text string) {
 // argument checks all that an argument names.
 func (c *checker) argument(ctx context.Context, arg string) error {
 	if info, err := os.Stat(arg); arg != "-" && err == nil && info.IsDir() {
-		f, err := readFolder(arg)
-		if err != nil {
-			return err
-		}
-		c.document(ctx, arg, source.Assemble(folderName(arg), f))
-		return nil
+		return c.folder(ctx, arg)
 	}
 	if isModuleName(arg) {
 		wasm, err := readModule(arg, c.io.in)
@@ -125,6 +120,37 @@ func (c *checker) argument(ctx context.Context, arg string) error {
 		return err
 	}
 	return c.manifests(ctx, arg, text)
+}
+
+// folder checks a folder with a policy or, if it has no policy.yaml, those in its
+// sub-folders: what the scheduler calls a directory of policies.
+func (c *checker) folder(ctx context.Context, dir string) error {
+	f, err := readFolder(dir)
+	if err != nil {
+		return err
+	}
+	if _, ok := f[source.PolicyFile]; !ok {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		found := false
+		for _, e := range entries {
+			inside := filepath.Join(dir, e.Name())
+			if _, err := os.Stat(filepath.Join(inside, source.PolicyFile)); err != nil || strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			found = true
+			if err := c.folder(ctx, inside); err != nil {
+				c.problem(inside, err)
+			}
+		}
+		if found {
+			return nil
+		}
+	}
+	c.document(ctx, dir, source.Assemble(folderName(dir), f))
+	return nil
 }
 
 // policyYAML checks a policy.yaml with the module that goes with it.

@@ -117,9 +117,10 @@ func TestCheckFiles(t *testing.T) {
 		}
 	}
 	empty := t.TempDir()
-	r := berth(t, "", "check", dir, filepath.Join(dir, "policy.yaml"), module, empty, "no-such-file").want(t, exitProblem)
+	r := berth(t, "", "check", dir, filepath.Dir(dir), filepath.Join(dir, "policy.yaml"), module, empty, "no-such-file").want(t, exitProblem)
 	got := strings.Split(strings.TrimSuffix(variable.ReplaceAllString(r.out, "DIGEST"), "\n"), "\n")
 	want := []string{
+		dir + ": ok: zones, module labels v1.0.0, points filter, DIGEST",
 		dir + ": ok: zones, module labels v1.0.0, points filter, DIGEST",
 		filepath.Join(dir, "policy.yaml") + ": ok: zones, module labels v1.0.0, points filter, DIGEST",
 		module + ": ok: labels, module labels v1.0.0, points filter, DIGEST",

@@ -5,6 +5,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -157,4 +158,22 @@ func FuzzCheckConfig(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestSchemaDocumented compares docs/config-schema.md with what is served.
+func TestSchemaDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/config-schema.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for word := range schemaKeywords {
+		if !strings.Contains(table, "`"+word+"`") {
+			t.Errorf("keyword %s: want it in docs/config-schema.md", word)
+		}
+	}
+	if got := strings.Count(table, "`") / 2; got != len(schemaKeywords)+1 { // type stands there twice
+		t.Errorf("docs/config-schema.md: want %d keywords, got %d", len(schemaKeywords)+1, got)
+	}
 }
