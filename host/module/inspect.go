@@ -44,7 +44,7 @@ type Info struct {
 // be read as a module at all; what else is wrong is in Info.Problems.
 func Inspect(wasm []byte, limits weave.Limits) (*Info, error) {
 	if len(wasm) > limits.ModuleBytes {
-		return nil, &weave.LimitError{Where: "module", Limit: "ModuleBytes", Want: int64(limits.ModuleBytes), Got: int64(len(wasm))}
+		return nil, &weave.LimitError{Where: "module", Limit: "bytes", Want: int64(limits.ModuleBytes), Got: int64(len(wasm))}
 	}
 	sum := sha256.Sum256(wasm)
 	info := &Info{Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: len(wasm)}

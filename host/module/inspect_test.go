@@ -140,7 +140,7 @@ func TestInspectRefuses(t *testing.T) {
 		{"empty", nil, weave.DefaultLimits(), "header"},
 		{"text", []byte("(module)"), weave.DefaultLimits(), "header"},
 		{"cut off", newAssembly(t, &description).wasm()[:60], weave.DefaultLimits(), "parse module: "},
-		{"too large", make([]byte, 11), small, "module: ModuleBytes: want at most 10, got 11"},
+		{"too large", make([]byte, 11), small, "module: bytes: want at most 10, got 11"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Inspect(test.wasm, test.limits)
