@@ -38,14 +38,18 @@ func (m *wazeroModule) Instantiate(ctx context.Context, opts InstanceOptions) (_
 	i := &wazeroInstance{data: opts.Data, funcs: make(map[string]*wazeroFunc)}
 	i.memory.inst = i
 	i.ctx.inst = i
+	memory := &linearMemory{}
 	starting := &callContext{
 		inst:   i,
-		values: experimental.WithMemoryAllocator(context.Background(), allocator),
+		values: experimental.WithMemoryAllocator(context.Background(), memory),
 	}
 	i.state.Store(stateRunning) // the start function
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("instantiate: panic in the engine: %v", r)
+		}
+		if err != nil {
+			memory.Free() // wazero forgets it
 		}
 	}()
 	mod, err := m.runtime.InstantiateModule(starting, m.compiled, moduleConfig)

@@ -36,16 +36,18 @@ func (m *wazeroMemory) Write(ptr uint32, data []byte) bool {
 	return !m.gone() && m.mem.Write(ptr, data)
 }
 
-// allocator reserves each memory's maximum at once, outside of Go's heap. There
-// the reserved part would count for the garbage collector's pace and be zeroed
-// whenever the heap reuses it, and growing would copy.
-var allocator = experimental.MemoryAllocatorFunc(func(_, most uint64) experimental.LinearMemory {
-	return &linearMemory{most: most, data: reserve(most)}
-})
-
+// linearMemory is the memory of one instance. It reserves its maximum at once,
+// outside of Go's heap: there the reserved part would count for the garbage
+// collector's pace and be zeroed whenever the heap reuses it, and growing would
+// copy.
 type linearMemory struct {
-	most uint64
 	data []byte // nil if nothing could be reserved
+}
+
+// Allocate implements experimental.MemoryAllocator.
+func (m *linearMemory) Allocate(_, most uint64) experimental.LinearMemory {
+	m.data = reserve(most)
+	return m
 }
 
 // Reallocate implements experimental.LinearMemory. nil makes memory.grow fail,
