@@ -3,7 +3,10 @@
 package view_test
 
 import (
+	"bytes"
 	"math"
+	"math/rand"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -145,23 +148,34 @@ func TestValueOf(t *testing.T) {
 	}
 }
 
-func FuzzFromJSON(f *testing.F) {
-	f.Add([]byte(`{"a": [1, 2.5, null, "x"], "b": {"c": true}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
+// TestFromJSONMutated is in place of a fuzz test, as TestRandomObjects is.
+func TestFromJSONMutated(t *testing.T) {
+	seed := []byte(`{"a": [1, 2.5, null, "x\u00e9"], "b": {"c": true, "d": -1e3}, "": 9223372036854775807}`)
+	r := rand.New(rand.NewSource(1))
+	read := 0
+	for range 50_000 {
+		data := bytes.Clone(seed)
+		for range 1 + r.Intn(3) {
+			data[r.Intn(len(data))] = `{}[]",:0123456789.eE-+ntfalsru\ `[r.Intn(32)]
+		}
 		tree, err := view.FromJSON(data)
 		if err != nil {
-			return
+			continue
 		}
+		read++
 		rec, err := abi.EncodeValue(tree)
 		if err != nil {
-			return // too deep or too large
+			t.Fatalf("%s: %v", data, err)
 		}
 		v, err := abi.OpenValue(rec)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s: %v", data, err)
 		}
-		if diff := cmp.Diff(tree, v.Tree()); diff != "" {
-			t.Error(diff)
+		if got := v.Tree(); !reflect.DeepEqual(tree, got) {
+			t.Fatalf("%s: want %v, got %v", data, tree, got)
 		}
-	})
+	}
+	if read < 1000 {
+		t.Errorf("mutations that are JSON: want at least 1000, got %d", read)
+	}
 }
