@@ -64,6 +64,9 @@ func (d *demo) check(ctx context.Context) error {
 			d.result.Swap.PodsDuringBound++
 		}
 	}
+	if d.result.SchedulerRestarts > 0 {
+		problems = append(problems, errors.New("berth-scheduler was restarted"))
+	}
 	for _, p := range d.result.Pending {
 		if !strings.Contains(p.Message, teamPoolsTwo.name+": ") {
 			problems = append(problems, fmt.Errorf("event of pod %s: want it to name the policy %s, got %q", p.Pod, teamPoolsTwo.name, p.Message))

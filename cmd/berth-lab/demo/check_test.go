@@ -150,3 +150,12 @@ func TestWriteTable(t *testing.T) {
 		t.Errorf("want (-), got (+):\n%s", diff)
 	}
 }
+
+func TestMetric(t *testing.T) {
+	metrics := "# HELP process_start_time_seconds Start time.\nprocess_start_time_seconds 1.7e+09\nother{a=\"b\"} 1\n"
+	for name, want := range map[string]string{"process_start_time_seconds": "1.7e+09", "other": "", "process": ""} {
+		if got := metric(metrics, name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}

@@ -43,6 +43,7 @@ type demo struct {
 	cluster  *lab.Cluster
 	nodes    map[string]*corev1.Node
 	berth    *lab.Scheduler
+	started  string // when berth did, by its own word
 	placed   placed
 	swapped  swapTimes
 	stream   map[string]*streamPod
@@ -133,6 +134,9 @@ func (d *demo) phases(ctx context.Context, policies map[policyFile]policy) (err 
 	if d.berth, err = install.Start(ctx, d.cluster, d.options.SchedulerBinary); err != nil {
 		return err
 	}
+	if d.started, err = d.startTime(ctx); err != nil {
+		return err
+	}
 	d.progress("berth-scheduler is ready, pid %d", d.berth.PID())
 	first, err := d.activate(ctx, policies[teamPoolsOne], policies[costAware])
 	if err != nil {
@@ -163,7 +167,7 @@ func (d *demo) phases(ctx context.Context, policies map[policyFile]policy) (err 
 	}
 	d.progress("pending: %s: %s", nowhere.Name, message)
 	d.result.Pending = append(d.result.Pending, PendingResult{Pod: nowhere.Name, Message: message})
-	return nil
+	return d.countRestarts(ctx)
 }
 
 // activate applies policies and waits until all of them are in force.
