@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,6 +73,7 @@ type checker struct {
 	modulePath string
 	engine     engine.Engine
 	problems   int
+	names      map[string]string // of one argument's policies: the key of each
 }
 
 // problem prints what is wrong, a line for each thing.
@@ -105,6 +107,7 @@ func (c *checker) warn(where, text string) {
 
 // argument checks all that an argument names.
 func (c *checker) argument(ctx context.Context, arg string) error {
+	c.names = map[string]string{}
 	if info, err := os.Stat(arg); arg != "-" && err == nil && info.IsDir() {
 		return c.folder(ctx, arg)
 	}
@@ -178,8 +181,15 @@ func (c *checker) document(ctx context.Context, where string, doc source.Documen
 	for _, w := range doc.Warnings {
 		c.warn(where, w)
 	}
+	key := cmp.Or(doc.Key, where)
+	first, taken := c.names[doc.Name]
 	err := doc.Err
-	if err == nil {
+	switch {
+	case err != nil:
+	case taken && first != key:
+		err = fmt.Errorf("name: want one that no other policy has, got %q, which is %s", doc.Name, first)
+	default:
+		c.names[doc.Name] = key
 		err = c.module(ctx, where, doc.Module, doc.Policy)
 	}
 	if err != nil {

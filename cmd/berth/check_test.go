@@ -74,6 +74,10 @@ func TestCheckManifests(t *testing.T) {
 		{"right", good, exitOK, ok},
 		{"list", list, exitOK, ok},
 		{"several objects", "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n---\n" + good + "---\n" + good, exitOK, ok + ok},
+		{"a name twice", good + "---\n" + strings.Replace(good, "{name: a,", "{name: b,", 1) + "---\n" +
+			configMapYAML(policyHead+"name: a\n", "{name: c, namespace: x, "+label+"}"), exitProblem,
+			ok + "-: configmap/b: ok: b, module labels v1.0.0, points filter, DIGEST\n" +
+				"-: configmap/c: name: want one that no other policy has, got \"a\", which is configmap//a\n"},
 		{"no label", configMapYAML(policyHead+"config: {key: pool}\n", "{name: a}"), exitProblem,
 			"-: configmap/a: label berth.dev/policy: want it, as the scheduler sees no other ConfigMaps, got none\n" + ok},
 		{"unknown field", strings.Replace(good, "binaryData", "binary", 1), exitProblem, ""},
