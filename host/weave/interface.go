@@ -34,6 +34,7 @@ func (t ValueType) String() string {
 // Kind says what an export is.
 type Kind byte
 
+// Kinds of exports, as the binary format numbers them.
 const (
 	KindFunction Kind = iota
 	KindTable
