@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -99,5 +100,19 @@ func TestNoAllocations(t *testing.T) {
 	h := berthtest.New(t, &policy, &binpack{}, nil)
 	if n := h.Cycle(pod(100, gib)).ScoreAllocs(node("a", 0, 0), node("b", 1000, gib)); n != 0 {
 		t.Errorf("want none, got %v", n)
+	}
+}
+
+// The README has a row for each property.
+func TestREADME(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := berthtest.New(t, &policy, &binpack{}, nil).Schema().(map[string]any)
+	for name := range schema["properties"].(map[string]any) {
+		if !strings.Contains(string(text), "| `"+name) {
+			t.Errorf("property %q: want a row in README.md, got none", name)
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -98,5 +99,19 @@ func TestNoAllocations(t *testing.T) {
 	h := berthtest.New(t, &policy, &costAware{}, nil)
 	if n := h.Cycle(pod("prefer")).ScoreAllocs(node("a", "0.123456789", true), node("b", "1.5", false)); n != 0 {
 		t.Errorf("want none, got %v", n)
+	}
+}
+
+// The README has a row for each property.
+func TestREADME(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := berthtest.New(t, &policy, &costAware{}, nil).Schema().(map[string]any)
+	for name := range schema["properties"].(map[string]any) {
+		if !strings.Contains(string(text), "| `"+name) {
+			t.Errorf("property %q: want a row in README.md, got none", name)
+		}
 	}
 }
