@@ -238,6 +238,9 @@ func (m *manager) build(ctx context.Context, key string, wasm []byte, digest str
 			m.mods.put(shared)
 		}
 	}()
+	for _, w := range shared.module.Warnings {
+		m.logger.Info("Policy warning", "policy", p.Name, "source", key, "warning", w)
+	}
 	config, err := module.EncodeConfig(shared.desc, p.Config)
 	if err != nil {
 		return nil, err

@@ -15,17 +15,11 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/host/guest"
+	"github.com/berth-scheduler/berth/host/intern"
 	"github.com/berth-scheduler/berth/host/metrics"
 	"github.com/berth-scheduler/berth/host/module"
 	"github.com/berth-scheduler/berth/host/policy"
 	"github.com/berth-scheduler/berth/host/view"
-)
-
-// Bounds of a policy's intern table. A full table starts a new epoch: a fresh
-// instance with an empty table, at the next cycle.
-const (
-	maxStrings     = 1 << 20
-	maxStringBytes = 32 << 20
 )
 
 // gcEvery is after how many cycles a guest is asked to collect its garbage;
@@ -58,7 +52,7 @@ type version struct {
 	inst       *guest.Instance
 	gen        uint64 // of inst; cycle states of another generation are lost
 	epoch      bool   // the intern table is full: start anew at the next cycle
-	strings    *view.Strings
+	strings    *intern.Table
 	encoder    *view.Encoder
 	views      []nodeView
 	answers    []answer
@@ -108,7 +102,7 @@ func (v *version) newInstance(ctx context.Context) error {
 		_ = v.inst.Close()
 		v.inst = nil
 	}
-	v.strings = view.NewStrings(maxStringBytes, maxStrings)
+	v.strings = intern.New(intern.MaxBytes, intern.MaxCount)
 	v.encoder = view.NewEncoder(v.strings, v.desc.Reads)
 	v.views, v.podCycle, v.epoch = nil, 0, false
 	v.gen++

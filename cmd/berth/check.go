@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/host/engine"
 	"github.com/berth-scheduler/berth/host/guest"
+	"github.com/berth-scheduler/berth/host/intern"
 	"github.com/berth-scheduler/berth/host/module"
 	"github.com/berth-scheduler/berth/host/policy"
 	"github.com/berth-scheduler/berth/host/source"
@@ -233,7 +234,7 @@ func configure(ctx context.Context, m *module.Module, d *abi.Description, config
 	if err != nil {
 		return err
 	}
-	g, err := m.NewInstance(ctx, guest.Options{Strings: module.NewStrings(), Budgets: guest.Budgets{Life: module.LifeFuel}})
+	g, err := m.NewInstance(ctx, guest.Options{Strings: intern.New(intern.MaxBytes, intern.MaxCount), Budgets: guest.Budgets{Life: module.LifeFuel}})
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/host/weave"
 )
 
-// Strings is the policy's intern table (host/view.Strings): ids only grow.
+// Strings is the policy's intern table (host/intern.Table): ids only grow.
 type Strings interface {
 	IDBytes(b []byte) (id uint32, ok bool)
 	Len() int

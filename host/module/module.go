@@ -12,6 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/host/engine"
 	"github.com/berth-scheduler/berth/host/engine/wasi"
 	"github.com/berth-scheduler/berth/host/guest"
+	"github.com/berth-scheduler/berth/host/intern"
 	"github.com/berth-scheduler/berth/host/policy"
 	"github.com/berth-scheduler/berth/host/weave"
 )
@@ -90,7 +91,7 @@ func (m *Module) NewInstance(ctx context.Context, opts guest.Options) (*guest.In
 // The error is a *guest.Fault if the guest failed.
 func (m *Module) Describe(ctx context.Context) (*abi.Description, []byte, error) {
 	g, err := m.NewInstance(ctx, guest.Options{
-		Strings: NewStrings(),
+		Strings: intern.New(intern.MaxBytes, intern.MaxCount),
 		Budgets: guest.Budgets{Life: LifeFuel},
 	})
 	if err != nil {

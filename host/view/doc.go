@@ -6,12 +6,12 @@
 //
 //	NodeInfo, Pod --> Encoder --> record --> copied into every instance
 //	                     |
-//	                  Strings  (ids; the tail of the table follows it)
+//	              intern.Table (ids; the tail of the table follows it)
 //
-// A policy version has one Strings for each epoch and an Encoder for each
+// A policy version has one table for each epoch and an Encoder for each
 // goroutine that encodes:
 //
-//	table := view.NewStrings(1<<20, 1<<16)
+//	table := intern.New(1<<20, 1<<16)
 //	enc := view.NewEncoder(table, description.Reads)
 //	rec, err := enc.Node(buf[:0], nodeInfo)
 //

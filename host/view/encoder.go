@@ -11,6 +11,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/host/intern"
 )
 
 // MaxRecordBytes is the largest record that an Encoder writes. A node with 110
@@ -26,7 +27,7 @@ var ErrStringsFull = errors.New("string table is full")
 // declared. It keeps scratch buffers, so it must not be used concurrently;
 // several Encoders may share a Strings.
 type Encoder struct {
-	strings   *Strings
+	strings   *intern.Table
 	node, pod uint32 // bit i: section i
 
 	w    writer
@@ -44,7 +45,7 @@ type Encoder struct {
 // NewEncoder makes an Encoder of the sections in reads, which must be known to
 // package abi (ParseDescription sees to it); the meta sections are always
 // written.
-func NewEncoder(strings *Strings, reads []string) *Encoder {
+func NewEncoder(strings *intern.Table, reads []string) *Encoder {
 	e := &Encoder{strings: strings}
 	e.node, e.pod = abi.SectionMasks(reads)
 	return e
@@ -109,16 +110,6 @@ func (e *Encoder) id(s string) uint32 {
 		e.full = true
 	}
 	return id
-}
-
-// lookup is the id of a string that the table holds. The caller holds its read
-// lock.
-func (e *Encoder) lookup(s string) (uint32, bool) {
-	if s == "" {
-		return 0, true
-	}
-	id, ok := e.strings.ids[s]
-	return id, ok
 }
 
 // section starts a section of one entry and returns the entry's offset.

@@ -22,10 +22,11 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/dump"
+	"github.com/berth-scheduler/berth/host/intern"
 	"github.com/berth-scheduler/berth/host/view"
 )
 
-func newTable() *view.Strings { return view.NewStrings(64<<20, 1<<20) }
+func newTable() *intern.Table { return intern.New(64<<20, 1<<20) }
 
 func vector(t testing.TB, name string) []byte {
 	t.Helper()
@@ -52,7 +53,7 @@ func fresh(ni *framework.NodeInfo) *framework.NodeInfo {
 
 // checkNode encodes a node, compares the record with the oracle's and returns
 // the bytes.
-func checkNode(t testing.TB, table *view.Strings, ni *framework.NodeInfo) []byte {
+func checkNode(t testing.TB, table *intern.Table, ni *framework.NodeInfo) []byte {
 	t.Helper()
 	rec, err := view.NewEncoder(table, allSections()).Node(nil, fresh(ni))
 	if err != nil {
@@ -68,7 +69,7 @@ func checkNode(t testing.TB, table *view.Strings, ni *framework.NodeInfo) []byte
 	return rec
 }
 
-func checkPod(t testing.TB, table *view.Strings, pod *v1.Pod) []byte {
+func checkPod(t testing.TB, table *intern.Table, pod *v1.Pod) []byte {
 	t.Helper()
 	rec, err := view.NewEncoder(table, allSections()).Pod(nil, pod.DeepCopy())
 	if err != nil {
@@ -216,7 +217,7 @@ func TestEncoderDeterministic(t *testing.T) {
 func TestEncoderErrors(t *testing.T) {
 	long := strings.Repeat("x", view.MaxRecordBytes)
 	for name, tc := range map[string]struct {
-		table *view.Strings
+		table *intern.Table
 		ni    fwk.NodeInfo
 		pod   *v1.Pod
 		is    error
@@ -225,8 +226,8 @@ func TestEncoderErrors(t *testing.T) {
 		"no node info":       {ni: nil, text: "want a node, got a node info without one"},
 		"node info, no node": {ni: framework.NewNodeInfo(), text: "want a node, got a node info without one"},
 		"no pod":             {text: "want a pod, got none"},
-		"full, node":         {table: view.NewStrings(1<<20, 3), ni: fullNode(t), is: view.ErrStringsFull, text: `view of node "worker-1.example.com": string table is full`},
-		"full, pod":          {table: view.NewStrings(10, 1000), pod: fullPod(t), is: view.ErrStringsFull, text: `view of pod "train-7"`},
+		"full, node":         {table: intern.New(1<<20, 3), ni: fullNode(t), is: view.ErrStringsFull, text: `view of node "worker-1.example.com": string table is full`},
+		"full, pod":          {table: intern.New(10, 1000), pod: fullPod(t), is: view.ErrStringsFull, text: `view of pod "train-7"`},
 		"large pod": {
 			pod:  &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{"a": long}}},
 			text: `view of pod "p": want at most 1048576 bytes, got `,

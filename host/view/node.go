@@ -140,16 +140,16 @@ type image struct {
 
 func (e *Encoder) nodeImages(states map[string]*fwk.ImageStateSummary) {
 	list, known := e.images[:0], true
-	e.strings.mu.RLock()
+	e.strings.RLock()
 	for name, s := range states {
 		if s == nil {
 			continue
 		}
-		id, ok := e.lookup(name)
+		id, ok := e.strings.Known(name)
 		known = known && ok
 		list = append(list, image{name, id, uint32(s.NumNodes), s.Size})
 	}
-	e.strings.mu.RUnlock()
+	e.strings.RUnlock()
 	e.images = list
 	if !known { // interned in the order of their names, as in sorted
 		slices.SortFunc(list, func(a, b image) int { return cmp.Compare(a.name, b.name) })

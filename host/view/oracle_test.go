@@ -16,7 +16,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/dump"
-	"github.com/berth-scheduler/berth/host/view"
+	"github.com/berth-scheduler/berth/host/intern"
 )
 
 // The oracle says what a record must hold, from the object alone and by the
@@ -65,7 +65,7 @@ func plainEntries(list []dump.Entry) entries {
 }
 
 // oracle knows the ids, which sorted lists are sorted by.
-type oracle struct{ table *view.Strings }
+type oracle struct{ table *intern.Table }
 
 func (o oracle) sort(list entries, keys ...string) entries {
 	slices.SortFunc(list, func(a, b fields) int {

@@ -22,21 +22,21 @@ type pair struct {
 // iteration order of a Go map, or equal runs would differ.
 func (e *Encoder) sorted(m map[string]string, values bool) []pair {
 	ps, known := e.pairs[:0], true
-	e.strings.mu.RLock()
+	e.strings.RLock()
 	for k, v := range m {
 		p := pair{key: k, value: v}
 		var ok bool
-		if p.keyID, ok = e.lookup(k); !ok {
+		if p.keyID, ok = e.strings.Known(k); !ok {
 			known = false
 		}
 		if values {
-			if p.valueID, ok = e.lookup(v); !ok {
+			if p.valueID, ok = e.strings.Known(v); !ok {
 				known = false
 			}
 		}
 		ps = append(ps, p)
 	}
-	e.strings.mu.RUnlock()
+	e.strings.RUnlock()
 	e.pairs = ps
 	if !known {
 		slices.SortFunc(ps, func(a, b pair) int { return cmp.Compare(a.key, b.key) })

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/host/intern"
 )
 
 // ValueOf writes a value record of v: a runtime.Object, through Tree, or a tree
@@ -82,7 +83,7 @@ func tree(v any) (any, error) {
 	case nil, bool, int64, float64:
 		return v, nil
 	case string:
-		return utf8Text(v), nil
+		return intern.UTF8(v), nil
 	case json.Number:
 		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
 			return n, nil
@@ -109,7 +110,7 @@ func tree(v any) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			m[utf8Text(k)] = e
+			m[intern.UTF8(k)] = e
 		}
 		return m, nil
 	}
@@ -136,8 +137,8 @@ func quantities(v reflect.Value, tree any) any {
 	case reflect.Map:
 		if m, ok := tree.(map[string]any); ok && v.Type().Key().Kind() == reflect.String {
 			for k, e := range v.Seq2() {
-				if child, ok := m[utf8Text(k.String())]; ok {
-					m[utf8Text(k.String())] = quantities(e, child)
+				if child, ok := m[intern.UTF8(k.String())]; ok {
+					m[intern.UTF8(k.String())] = quantities(e, child)
 				}
 			}
 		}

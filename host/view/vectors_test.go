@@ -20,6 +20,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/dump"
+	"github.com/berth-scheduler/berth/host/intern"
 	"github.com/berth-scheduler/berth/host/view"
 )
 
@@ -41,7 +42,7 @@ func TestVectors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			table := view.NewStrings(1<<20, 1<<16)
+			table := intern.New(1<<20, 1<<16)
 			enc := view.NewEncoder(table, vectorReads(input))
 			var rec []byte
 			switch kind, _, _ := strings.Cut(name, "-"); kind {
@@ -66,7 +67,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-func dumpVector(t *testing.T, rec []byte, table *view.Strings, value bool) (text, stringsFile []byte) {
+func dumpVector(t *testing.T, rec []byte, table *intern.Table, value bool) (text, stringsFile []byte) {
 	t.Helper()
 	if value {
 		s, err := dump.Value(rec)

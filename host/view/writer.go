@@ -5,6 +5,8 @@ package view
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/berth-scheduler/berth/host/intern"
 )
 
 // writer appends one record to b. Offsets count from base, the record's start;
@@ -41,7 +43,7 @@ func (w *writer) text(at uint32, s string) {
 	if s == "" {
 		return
 	}
-	s = utf8Text(s)
+	s = intern.UTF8(s)
 	w.u32(at, uint32(len(w.b)-w.base))
 	w.u32(at+4, uint32(len(s)))
 	w.b = append(w.b, s...)

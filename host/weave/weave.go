@@ -23,11 +23,11 @@ var ReservedExports = [...]string{FuelExport, BudgetExport, StackExport}
 
 const (
 	// SliceUnits is the length of a slice: the most units between two
-	// safepoints. Ordinary code takes 0.1 ns a unit; the worst found is a
-	// chain of loads that each miss every cache and the TLB, 190 ns a load,
-	// hence 38 ns a unit: 1.9 ms a slice. A safepoint takes about 60 ns, so that
-	// slices this long cost a loop 1 to 2 %.
-	SliceUnits = 50_000
+	// safepoints. Ordinary code takes 0.1 ns a unit. The worst found is a chain
+	// of loads that each miss every cache and the TLB, 190 ns a load on an idle
+	// machine and 300 ns on a busy one, hence 38 to 60 ns a unit: 1.2 to 1.9 ms
+	// a slice. A safepoint takes about 60 ns, some 2 % of a slice of ordinary code.
+	SliceUnits = 32_000
 
 	// maxPending bounds the units that may be charged without a look at the
 	// fuel, on any way through a function.

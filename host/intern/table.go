@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package view
+// Package intern holds the table by which host and guest agree on strings: a
+// label costs its two numbers to copy and to compare.
+package intern
 
 import (
 	"strings"
@@ -10,12 +12,18 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Strings is an append-only table of interned strings: id 0 is "", others
+// Bounds of a policy's table.
+const (
+	MaxBytes = 32 << 20 // of text
+	MaxCount = 1 << 20  // strings
+)
+
+// Table is an append-only table of interned strings: id 0 is "", others
 // count from 1 and are never reused. It is safe for concurrent use.
 //
 // Its texts are UTF-8 and at most abi.MaxInternBytes long: invalid bytes become
 // U+FFFD and what is longer is cut, so that no object can make it unusable.
-type Strings struct {
+type Table struct {
 	maxBytes int
 	maxCount int
 
@@ -25,15 +33,15 @@ type Strings struct {
 	bytes int
 }
 
-// NewStrings makes a table that refuses new strings past maxBytes of text or
+// New makes a table that refuses new strings past maxBytes of text or
 // maxCount entries, the empty string included.
-func NewStrings(maxBytes, maxCount int) *Strings {
-	return &Strings{maxBytes: maxBytes, maxCount: maxCount, ids: map[string]uint32{}, texts: []string{""}}
+func New(maxBytes, maxCount int) *Table {
+	return &Table{maxBytes: maxBytes, maxCount: maxCount, ids: map[string]uint32{}, texts: []string{""}}
 }
 
 // ID is the id of s, which is added if it is new. It is false when the table is
 // full: the caller starts a new epoch, with a new table and new instances.
-func (t *Strings) ID(s string) (uint32, bool) {
+func (t *Table) ID(s string) (uint32, bool) {
 	if s == "" {
 		return 0, true
 	}
@@ -47,7 +55,7 @@ func (t *Strings) ID(s string) (uint32, bool) {
 }
 
 // IDBytes is ID of a string in b, which is copied only if it is new.
-func (t *Strings) IDBytes(b []byte) (uint32, bool) {
+func (t *Table) IDBytes(b []byte) (uint32, bool) {
 	if len(b) == 0 {
 		return 0, true
 	}
@@ -60,7 +68,7 @@ func (t *Strings) IDBytes(b []byte) (uint32, bool) {
 	return t.add(string(b))
 }
 
-func (t *Strings) add(s string) (uint32, bool) {
+func (t *Table) add(s string) (uint32, bool) {
 	s = strings.Clone(internable(s)) // not the object that it is a part of
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,15 +85,32 @@ func (t *Strings) add(s string) (uint32, bool) {
 	return id, true
 }
 
+// RLock and RUnlock stand around many calls of Known, for the price of one lock.
+// Between them the table's other methods must not be called.
+func (t *Table) RLock() { t.mu.RLock() }
+
+// RUnlock ends what RLock began.
+func (t *Table) RUnlock() { t.mu.RUnlock() }
+
+// Known is the id of a string that the table holds already. The caller holds
+// RLock.
+func (t *Table) Known(s string) (uint32, bool) {
+	if s == "" {
+		return 0, true
+	}
+	id, ok := t.ids[s]
+	return id, ok
+}
+
 // Len is the number of ids, that of the empty string included.
-func (t *Strings) Len() int {
+func (t *Table) Len() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return len(t.texts)
 }
 
 // Text is the string of an id, "" for one that was never given out.
-func (t *Strings) Text(id uint32) string {
+func (t *Table) Text(id uint32) string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if int64(id) >= int64(len(t.texts)) {
@@ -96,7 +121,7 @@ func (t *Strings) Text(id uint32) string {
 
 // Since is the texts of the ids from n on, in their order: what an instance
 // that knows the first n has to be told. The caller must not change the slice.
-func (t *Strings) Since(n uint32) []string {
+func (t *Table) Since(n uint32) []string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if int64(n) >= int64(len(t.texts)) {
@@ -107,7 +132,7 @@ func (t *Strings) Since(n uint32) []string {
 
 // internable is s as the table holds it.
 func internable(s string) string {
-	s = utf8Text(s)
+	s = UTF8(s)
 	if len(s) <= abi.MaxInternBytes {
 		return s
 	}
@@ -118,9 +143,9 @@ func internable(s string) string {
 	return s[:n]
 }
 
-// utf8Text is s with U+FFFD for what isn't UTF-8. The API server doesn't check
+// UTF8 is s with U+FFFD for what isn't UTF-8. The API server doesn't check
 // every field of what clients send as protobuf.
-func utf8Text(s string) string {
+func UTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}

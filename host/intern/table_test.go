@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package view_test
+package intern_test
 
 import (
 	"strconv"
@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/host/view"
+	"github.com/berth-scheduler/berth/host/intern"
 )
 
-func TestStrings(t *testing.T) {
-	table := view.NewStrings(1000, 100)
+func TestTable(t *testing.T) {
+	table := intern.New(1000, 100)
 	for i, s := range []string{"", "a", "b", "größe"} {
 		for range 2 {
 			if id, ok := table.ID(s); !ok || id != uint32(i) {
@@ -47,8 +47,8 @@ func TestStrings(t *testing.T) {
 }
 
 // A tail that was handed out stays what it was when the table grows.
-func TestStringsSince(t *testing.T) {
-	table := view.NewStrings(1<<20, 1<<16)
+func TestTableSince(t *testing.T) {
+	table := intern.New(1<<20, 1<<16)
 	table.ID("a")
 	tail := table.Since(1)
 	for i := range 100 {
@@ -62,8 +62,8 @@ func TestStringsSince(t *testing.T) {
 	}
 }
 
-func TestStringsFull(t *testing.T) {
-	for name, table := range map[string]*view.Strings{"count": view.NewStrings(1000, 3), "bytes": view.NewStrings(3, 1000)} {
+func TestTableFull(t *testing.T) {
+	for name, table := range map[string]*intern.Table{"count": intern.New(1000, 3), "bytes": intern.New(3, 1000)} {
 		t.Run(name, func(t *testing.T) {
 			table.ID("a")
 			table.ID("bc")
@@ -84,8 +84,8 @@ func TestStringsFull(t *testing.T) {
 }
 
 // What isn't UTF-8 or is too long is made fit, and found again.
-func TestStringsUnfit(t *testing.T) {
-	table := view.NewStrings(1<<20, 100)
+func TestTableUnfit(t *testing.T) {
+	table := intern.New(1<<20, 100)
 	long := "xx" + strings.Repeat("€", 2000) // 6002 bytes; the limit is inside a rune
 	for _, s := range []string{"a\xff", "a\xfe", long, long + "tail", strings.Repeat("\x80", 5000)} {
 		id, ok := table.ID(s)
@@ -105,8 +105,8 @@ func TestStringsUnfit(t *testing.T) {
 	}
 }
 
-func TestStringsConcurrent(t *testing.T) {
-	table := view.NewStrings(1<<20, 1<<16)
+func TestTableConcurrent(t *testing.T) {
+	table := intern.New(1<<20, 1<<16)
 	ids := make([][]uint32, 8)
 	var wg sync.WaitGroup
 	for g := range ids {
@@ -132,8 +132,8 @@ func TestStringsConcurrent(t *testing.T) {
 	}
 }
 
-func TestStringsAllocs(t *testing.T) {
-	table := view.NewStrings(1000, 100)
+func TestTableAllocs(t *testing.T) {
+	table := intern.New(1000, 100)
 	b := []byte("topology.kubernetes.io/zone")
 	table.IDBytes(b)
 	if n := testing.AllocsPerRun(100, func() { table.IDBytes(b) }); n != 0 {
