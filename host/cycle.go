@@ -269,8 +269,8 @@ func (cp *cyclePolicy) onFault(p abi.Point, f *guest.Fault) *fwk.Status {
 // faultReason is one line: policy, point, cause, and what a panic said.
 func faultReason(name string, p abi.Point, f *guest.Fault) string {
 	msg := fmt.Sprintf("%s: %s: %s: %v", name, p, f.Cause, f.Err)
-	if line := f.Panic(); line != "" {
-		msg += " (" + line + ")"
+	if f.Panic != "" {
+		msg += " (" + f.Panic + ")"
 	}
 	return msg
 }

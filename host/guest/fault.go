@@ -30,26 +30,22 @@ type Fault struct {
 	Point  abi.Point
 	Err    error
 	Output string // the tail of what the guest wrote to stdout and stderr
+	Panic  string // the line in which a Go guest said why it ends, or ""
 }
 
 // Error is one line, with what a panic said.
 func (f *Fault) Error() string {
 	msg := fmt.Sprintf("%s: %s: %v", f.Point, f.Cause, f.Err)
-	if line := f.Panic(); line != "" {
-		msg += " (" + line + ")"
+	if f.Panic != "" {
+		msg += " (" + f.Panic + ")"
 	}
 	return msg
 }
 
-// Panic is the line of Output in which a Go guest says why it ended, or "".
-func (f *Fault) Panic() string {
-	for line := range strings.Lines(f.Output) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-			return line
-		}
-	}
-	return ""
+// panics says whether a line is the one in which a Go guest says why it ends.
+// What follows is its stack, which may push the line out of the tail.
+func panics(line string) bool {
+	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 }
 
 func (f *Fault) Unwrap() error { return f.Err }

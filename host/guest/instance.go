@@ -72,7 +72,8 @@ type Instance struct {
 	nodeBuf []byte
 	reasons reasonCache
 
-	logged   int    // bytes of this call's output
+	logged    int    // bytes of this call's output
+	panicLine string // of this call
 	spent    uint64 // fuel of all calls
 	lastFuel uint64 // fuel of the last call
 }
@@ -89,7 +90,12 @@ type slot struct {
 func New(ctx context.Context, m engine.Module, opts Options) (_ *Instance, err error) {
 	in := &Instance{opts: opts}
 	in.reasons.prefix = opts.ReasonPrefix
-	in.wasi = wasi.NewState(wasi.Options{Line: func(_ wasi.Stream, line string) { in.log(abi.LogInfo, line) }})
+	in.wasi = wasi.NewState(wasi.Options{Line: func(_ wasi.Stream, line string) {
+		if in.panicLine == "" && panics(line) {
+			in.panicLine = line
+		}
+		in.log(abi.LogInfo, line)
+	}})
 	in.inst, err = m.Instantiate(ctx, engine.InstanceOptions{Data: in})
 	if err != nil {
 		return nil, in.fault(abi.Describe, err)
@@ -203,7 +209,7 @@ func (in *Instance) run(f engine.Func, stack []uint64, budget uint64, p abi.Poin
 	if in.dead {
 		return in.deadError(p)
 	}
-	in.logged = 0
+	in.logged, in.panicLine = 0, ""
 	in.meter.Grant(int64(min(budget, weave.MaxBudget)))
 	err := f.Call(stack)
 	in.lastFuel = uint64(max(in.meter.Spent(), 0))
@@ -237,7 +243,7 @@ func (in *Instance) fault(p abi.Point, err error) *Fault {
 		f.Err = trapped{t}
 	}
 	if in.wasi != nil {
-		f.Output = in.wasi.Tail()
+		f.Output, f.Panic = in.wasi.Tail(), in.panicLine
 	}
 	return f
 }
