@@ -74,8 +74,8 @@ type Instance struct {
 
 	logged    int    // bytes of this call's output
 	panicLine string // of this call
-	spent    uint64 // fuel of all calls
-	lastFuel uint64 // fuel of the last call
+	spent     uint64 // fuel of all calls
+	lastFuel  uint64 // fuel of the last call
 }
 
 // slot is the host's shadow of a resident view.
