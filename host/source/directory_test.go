@@ -88,7 +88,8 @@ func TestDirectory(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(root, "q")); err != nil {
 		t.Fatal(err)
 	}
-	for sink.next().deleted != "file/q" { // errors about missing files may come before
+	for deleted := ""; deleted != "file/q"; { // errors about missing files may come before
+		deleted = sink.next().deleted
 	}
 	write(t, []byte(policyHead), root, "q", PolicyFile)
 	write(t, module("e"), root, "q", ModuleFile)
