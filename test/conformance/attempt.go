@@ -171,6 +171,7 @@ func (w *World) Nominate(pod *v1.Pod, node string) {
 	if err != nil {
 		w.Fatal(err)
 	}
+	w.Scheduler.SchedulingQueue.Add(w.ctx, pod) // nominated pods are found there
 	w.Scheduler.SchedulingQueue.AddNominatedPod(w.logger, info, &fwk.NominatingInfo{NominatedNodeName: node, NominatingMode: fwk.ModeOverride})
 }
 

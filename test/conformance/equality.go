@@ -196,7 +196,7 @@ func equalPreemption(t *testing.T, e Engine) {
 		},
 		"room too": func(w *World) any {
 			w.AddNodes(node("a1", "a", 4), node("b1", "b", 2))
-			big := group("big", "a1", 1)
+			big := group("big", "a1", 3)
 			big.Spec.Containers = pod("x").Req(map[v1.ResourceName]string{"cpu": "3"}).Obj().Spec.Containers
 			w.AddPods(big, group("one", "b1", 1), group("two", "b1", 2))
 			return preempt(w, pod("p").Priority(10).Label("group", "g").Req(map[v1.ResourceName]string{"cpu": "2"}).Obj())

@@ -3,9 +3,9 @@
 package conformance
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"k8s.io/component-base/metrics"
@@ -69,46 +69,68 @@ func replace(to, from string) error {
 	return os.RemoveAll(old)
 }
 
-// Load writes a policy and waits until its new version decides. It returns the
-// name by which the host knows it.
-func (w *World) Load(p Policy) string {
+// Load writes policies and waits until their new versions decide. It returns the
+// name by which the host knows the first.
+func (w *World) Load(policies ...Policy) string {
 	w.Helper()
-	name := w.Named(p.Name)
-	active, failed := swaps(w, name, "active"), swaps(w, name, "failed")
-	w.write(p)
-	w.Eventually("policy "+name+" decides", func() bool {
-		if swaps(w, name, "failed") > failed {
-			w.Fatalf("policy %s failed: %s", name, w.failure(p.Name))
-		}
-		return swaps(w, name, "active") > active
-	})
-	return name
+	before := map[string]float64{}
+	for _, p := range policies {
+		name := w.Named(p.Name)
+		before[name] = swaps(w, name, "active")
+		before["failed "+name] = swaps(w, name, "failed")
+		w.write(p)
+	}
+	for _, p := range policies {
+		name := w.Named(p.Name)
+		w.Eventually("policy "+name+" decides", func() bool {
+			if swaps(w, name, "failed") > before["failed "+name] {
+				w.Fatalf("policy %s failed: %s", name, w.failure(p.Name))
+			}
+			return swaps(w, name, "active") > before[name]
+		})
+	}
+	return w.Named(policies[0].Name)
 }
 
-// Refuse writes a policy that must not be taken, and returns why it wasn't.
-func (w *World) Refuse(p Policy) string {
+// Refuse writes policies that must not be taken, and waits until they aren't.
+// Why is in their status: see failure.
+func (w *World) Refuse(policies ...Policy) {
 	w.Helper()
-	name := w.Named(p.Name)
-	active, failed := swaps(w, name, "active"), swaps(w, name, "failed")
-	w.write(p)
-	w.Eventually("policy "+name+" is refused", func() bool {
-		if swaps(w, name, "active") > active {
-			w.Fatalf("policy %s became active, want it refused", name)
-		}
-		return swaps(w, name, "failed") > failed
-	})
-	return w.failure(p.Name)
+	before := map[string]float64{}
+	for _, p := range policies {
+		name := w.Named(p.Name)
+		before[name] = swaps(w, name, "active")
+		before["failed "+name] = swaps(w, name, "failed")
+		w.write(p)
+	}
+	for _, p := range policies {
+		name := w.Named(p.Name)
+		w.Eventually("policy "+name+" is refused", func() bool {
+			if swaps(w, name, "active") > before[name] {
+				w.Fatalf("policy %s became active, want it refused", name)
+			}
+			return swaps(w, name, "failed") > before["failed "+name]
+		})
+	}
 }
 
-// failure waits for the status document to say why a policy failed.
-func (w *World) failure(name string) string {
+// failure waits for the status document to say that a policy failed, with these
+// words.
+func (w *World) failure(name string, parts ...string) string {
 	w.Helper()
-	status := ""
+	defer func() {
+		if w.Failed() {
+			w.Logf("status of %s, want it with %q: %s", name, parts, w.Status(w.Named(name)))
+		}
+	}()
+	var entry struct{ State, Reason, Message string }
 	w.Eventually("status of "+name, func() bool {
-		status = w.Status(w.Named(name))
-		return strings.Contains(status, `"state":"Failed"`) || strings.Contains(status, `"reason":"RolledBack"`)
+		if err := json.Unmarshal([]byte(w.Status(w.Named(name))), &entry); err != nil {
+			return false
+		}
+		return (entry.State == "Failed" || entry.Reason == "RolledBack") && holds(entry.Message, parts...) == nil
 	})
-	return status
+	return entry.State + ": " + entry.Message
 }
 
 // Remove deletes a policy and waits until the host has dropped it.

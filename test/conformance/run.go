@@ -28,6 +28,28 @@ var cases = []struct {
 }{
 	{"Idle", testIdle},
 	{"Equal", testEqual},
+	{"Several", testSeveral},
+	{"Mixing", testMixing},
+	{"C1 rejected the first time only", testFirstCall},
+	{"C2 state of a policy that skipped", testSkippedState},
+	{"C3 score out of range", testScoreRange},
+	{"C4 division by zero", testDivision},
+	{"C4 C5 events of faults", testFaultEvents},
+	{"C5 panic at each point", testPanic},
+	{"C6 parallel", testParallel},
+	{"C7 requeue", testRequeue},
+	{"C10 endless calls", testEndless},
+	{"C12 bad policies at start, and the start gate", testStart},
+	{"C12 bad update", testBadUpdate},
+	{"C13 leak", testLeak},
+	{"Swap", testSwap},
+	{"Views", testViews},
+	{"Batching", testBatching},
+	{"Batch", testBatch},
+	{"Quarantine", testQuarantine},
+	{"Hostile results", testHostile},
+	{"Hostile modules", testLoad},
+	{"State that can't be copied", testStateless},
 }
 
 // Run runs every case on an engine.

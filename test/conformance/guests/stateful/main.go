@@ -24,24 +24,37 @@ type stateful struct {
 	stray   bool
 	leaveIn berth.Symbol
 	raw     bool
+	panicAt string
 }
 
 // Config implements berth.ConfigPlugin.
 func (p *stateful) Config() []berth.Property {
 	return []berth.Property{
 		berth.Bind("most", &p.most, berth.Int()).Default(1).Doc("pods of a group in a zone"),
-		berth.Bind("answer", &p.answer, berth.String()).Doc("what PreFilter answers"),
-		berth.Bind("at", &p.at, berth.Enum("begin", "end")).Default("begin").Doc("where it answers that"),
+		berth.Bind("answer", &p.answer, berth.String()).Doc("what PreFilter or PreScore answers"),
+		berth.Bind("at", &p.at, berth.Enum("begin", "end", "score")).Default("begin").Doc("where it answers that"),
 		berth.Bind("stray", &p.stray, berth.Bool()).Doc("set no state"),
 		berth.Bind("leaveIn", &p.leaveIn, berth.Name()).Doc("the only zone to consider"),
+		berth.Bind("panicAt", &p.panicAt, berth.String()).Doc("where it panics for pods with the label bad"),
 		berth.Bind("raw", &p.raw, berth.Bool()).Doc("NormalizeScore changes nothing"),
 	}
 }
 
-var group = berth.NewSymbol("group")
+var (
+	group = berth.NewSymbol("group")
+	bad   = berth.NewSymbol("bad")
+)
+
+// check panics where it is told to.
+func (p *stateful) check(at string, pod berth.Pod) {
+	if p.panicAt == at && pod.HasLabel(bad) {
+		panic("told to panic")
+	}
+}
 
 // counts are the pods of the group by zone.
 type counts struct {
+	fatal bool // to clone
 	group berth.ID
 	zones []zoneCount
 }
@@ -53,7 +66,10 @@ type zoneCount struct {
 
 // Clone implements berth.State.
 func (c *counts) Clone() berth.State {
-	return &counts{c.group, append([]zoneCount(nil), c.zones...)}
+	if c.fatal {
+		panic("told to panic")
+	}
+	return &counts{c.fatal, c.group, append([]zoneCount(nil), c.zones...)}
 }
 
 // pods is the number of pods in a zone.
@@ -96,26 +112,26 @@ func (p *stateful) reply(at string) *berth.Status {
 		return forGood
 	case "error":
 		return mistaken
-	case "panic":
-		panic("told to panic")
 	}
 	return nil
 }
 
 // PreFilterBegin implements berth.PreFilterNodesPlugin.
 func (p *stateful) PreFilterBegin(c *berth.Cycle, pod berth.Pod) *berth.Status {
+	p.check("begin", pod)
 	if s := p.reply("begin"); s != nil {
 		return s
 	}
 	if !p.stray {
 		id, _ := pod.LabelID(group)
-		c.SetState(&counts{group: id})
+		c.SetState(&counts{fatal: p.panicAt == "clone" && pod.HasLabel(bad), group: id})
 	}
 	return nil
 }
 
 // PreFilterNode implements berth.PreFilterNodesPlugin.
-func (p *stateful) PreFilterNode(c *berth.Cycle, _ berth.Pod, node berth.Node) *berth.Status {
+func (p *stateful) PreFilterNode(c *berth.Cycle, pod berth.Pod, node berth.Node) *berth.Status {
+	p.check("node", pod)
 	zone, _ := node.LabelID(berth.Zone)
 	if p.leaveIn != (berth.Symbol{}) && zone != p.leaveIn.ID() {
 		return berth.Skip()
@@ -136,15 +152,20 @@ func (p *stateful) PreFilterNode(c *berth.Cycle, _ berth.Pod, node berth.Node) *
 }
 
 // PreFilterEnd implements berth.PreFilterNodesPlugin.
-func (p *stateful) PreFilterEnd(*berth.Cycle, berth.Pod) *berth.Status { return p.reply("end") }
+func (p *stateful) PreFilterEnd(_ *berth.Cycle, pod berth.Pod) *berth.Status {
+	p.check("end", pod)
+	return p.reply("end")
+}
 
 // AddPod implements berth.PreFilterExtensions.
-func (p *stateful) AddPod(c *berth.Cycle, _, other berth.Pod, node berth.Node) *berth.Status {
+func (p *stateful) AddPod(c *berth.Cycle, pod, other berth.Pod, node berth.Node) *berth.Status {
+	p.check("add", pod)
 	return change(c, other, node, 1)
 }
 
 // RemovePod implements berth.PreFilterExtensions.
-func (p *stateful) RemovePod(c *berth.Cycle, _, other berth.Pod, node berth.Node) *berth.Status {
+func (p *stateful) RemovePod(c *berth.Cycle, pod, other berth.Pod, node berth.Node) *berth.Status {
+	p.check("remove", pod)
 	return change(c, other, node, -1)
 }
 
@@ -161,7 +182,8 @@ func change(c *berth.Cycle, other berth.Pod, node berth.Node, by int64) *berth.S
 }
 
 // Filter implements berth.FilterPlugin.
-func (p *stateful) Filter(c *berth.Cycle, _ berth.Pod, node berth.Node) *berth.Status {
+func (p *stateful) Filter(c *berth.Cycle, pod berth.Pod, node berth.Node) *berth.Status {
+	p.check("filter", pod)
 	st, s := berth.StateOf[*counts](c)
 	if s != nil {
 		return s
@@ -173,8 +195,15 @@ func (p *stateful) Filter(c *berth.Cycle, _ berth.Pod, node berth.Node) *berth.S
 	return nil
 }
 
+// PreScore implements berth.PreScorePlugin.
+func (p *stateful) PreScore(_ *berth.Cycle, pod berth.Pod) *berth.Status {
+	p.check("prescore", pod)
+	return p.reply("score")
+}
+
 // Score implements berth.ScorePlugin: the more of the group, the higher.
-func (p *stateful) Score(c *berth.Cycle, _ berth.Pod, node berth.Node) (int64, *berth.Status) {
+func (p *stateful) Score(c *berth.Cycle, pod berth.Pod, node berth.Node) (int64, *berth.Status) {
+	p.check("score", pod)
 	st, s := berth.StateOf[*counts](c)
 	if s != nil {
 		return 0, s
@@ -185,7 +214,8 @@ func (p *stateful) Score(c *berth.Cycle, _ berth.Pod, node berth.Node) (int64, *
 
 // NormalizeScore implements berth.NormalizeScorePlugin: the fewest of the group
 // get 100, the most 0.
-func (p *stateful) NormalizeScore(_ *berth.Cycle, _ berth.Pod, scores []int64) *berth.Status {
+func (p *stateful) NormalizeScore(_ *berth.Cycle, pod berth.Pod, scores []int64) *berth.Status {
+	p.check("normalize", pod)
 	if p.raw || len(scores) == 0 {
 		return nil
 	}
