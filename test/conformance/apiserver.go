@@ -16,6 +16,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
+// NewClient is a fake API server that holds objects.
+func NewClient(objects ...runtime.Object) *fake.Clientset {
+	client := fake.NewClientset(objects...)
+	bindOnCreate(client)
+	return client
+}
+
 // bindOnCreate makes the fake API server do what a binding asks for.
 func bindOnCreate(client *fake.Clientset) {
 	pods := v1.SchemeGroupVersion.WithResource("pods")

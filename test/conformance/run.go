@@ -40,6 +40,8 @@ var cases = []struct {
 	{"C7 requeue", testRequeue},
 	{"C10 endless calls", testEndless},
 	{"C12 bad policies at start, and the start gate", testStart},
+	{"Start gate", testGate},
+	{"C12 bad update over a restart", testRestart},
 	{"C12 bad update", testBadUpdate},
 	{"C13 leak", testLeak},
 	{"Swap", testSwap},

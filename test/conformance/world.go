@@ -78,8 +78,10 @@ type Setting struct {
 	Args string
 	// First are policies that are there when the scheduler starts.
 	First []Policy
-	// Objects are what the API server holds at first.
+	// Objects are what the API server holds at first; Client is one that is
+	// there already.
 	Objects []runtime.Object
+	Client  *fake.Clientset
 	// Run starts informers and scheduling.
 	Run bool
 }
@@ -91,14 +93,16 @@ func (e Engine) NewWorld(t testing.TB, s Setting) *World {
 	t.Helper()
 	w := &World{
 		TB:       t,
-		Client:   fake.NewClientset(s.Objects...),
+		Client:   s.Client,
 		Plugins:  map[string]fwk.Plugin{},
 		Events:   &recorder{},
 		snapshot: internalcache.NewEmptySnapshot(),
 		dir:      filepath.Join(t.TempDir(), "policies"),
 		suffix:   fmt.Sprintf("-w%d", worlds.Add(1)),
 	}
-	bindOnCreate(w.Client)
+	if w.Client == nil {
+		w.Client = NewClient(s.Objects...)
+	}
 	w.Informers = informers.NewSharedInformerFactory(w.Client, 0)
 	w.logger = ktesting.NewLogger(t, ktesting.NewConfig(ktesting.Verbosity(1)))
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), w.logger))
