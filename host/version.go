@@ -29,6 +29,11 @@ const (
 	gcGrowth = 8 << 20
 )
 
+// minEpoch is how many cycles a table of strings serves at least before a
+// crowded one is left: a cluster that fills it by itself would start anew in
+// each.
+const minEpoch = 16
+
 // version is one policy as it was swapped in: module, policy.yaml, and the
 // instance for the points of serial cycles. Cycles hold it until they end.
 type version struct {
@@ -52,6 +57,7 @@ type version struct {
 	inst       *guest.Instance
 	gen        uint64 // of inst; cycle states of another generation are lost
 	epoch      bool   // the intern table is full: start anew at the next cycle
+	age        int    // cycles of inst
 	strings    *intern.Table
 	encoder    *view.Encoder
 	views      []nodeView
@@ -98,13 +104,16 @@ type pendingNode struct {
 // newInstance makes the instance of a version, configured, with an empty
 // intern table. The caller holds mu or is the only one who knows v.
 func (v *version) newInstance(ctx context.Context) error {
+	if v.closed {
+		return errors.New("the version is closed")
+	}
 	if v.inst != nil {
 		_ = v.inst.Close()
 		v.inst = nil
 	}
 	v.strings = intern.New(intern.MaxBytes, intern.MaxCount)
 	v.encoder = view.NewEncoder(v.strings, v.desc.Reads)
-	v.views, v.podCycle, v.epoch = nil, 0, false
+	v.views, v.podCycle, v.epoch, v.age = nil, 0, false, 0
 	v.gen++
 	inst, err := v.module.NewInstance(ctx, guest.Options{
 		Strings:      v.strings,
@@ -137,9 +146,6 @@ func budgets(p *policy.Policy) guest.Budgets {
 
 // live makes sure that there is an instance to call. The caller holds mu.
 func (v *version) live() error {
-	if v.closed {
-		return errors.New("the version is closed")
-	}
 	if v.inst != nil && !v.inst.Dead() {
 		return nil
 	}
@@ -149,7 +155,7 @@ func (v *version) live() error {
 
 // startCycle does what belongs between cycles. The caller holds mu.
 func (v *version) startCycle() error {
-	if v.epoch {
+	if v.age++; v.epoch || v.age > minEpoch && v.strings.Crowded() {
 		if err := v.newInstance(context.Background()); err != nil {
 			return err
 		}
@@ -265,28 +271,41 @@ func (v *version) otherPod(pod *v1.Pod) ([]byte, error) {
 	return record, nil
 }
 
-// retain holds the version for a cycle.
-func (v *version) retain() { v.refs.Add(1) }
+// retain holds the version for a cycle. It is false if the version is closed:
+// a swap may give back the last reference between a look at the active set and
+// this call.
+func (v *version) retain() bool {
+	for {
+		n := v.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if v.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
 
 // release gives it back; the last one closes it.
 func (v *version) release() {
 	if v.refs.Add(-1) > 0 {
 		return
 	}
+	v.close()
+	v.onClose()
+}
+
+// close ends the instance and drops what may be large: records of rejected pods
+// keep the version itself reachable.
+func (v *version) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.closed {
-		return
-	}
 	v.closed = true
 	if v.inst != nil {
 		_ = v.inst.Close()
 		v.inst = nil
 	}
-	v.views, v.answers = nil, nil
-	if v.onClose != nil {
-		v.onClose()
-	}
+	v.views, v.answers, v.strings, v.encoder, v.buf, v.podBuf = nil, nil, nil, nil, nil, nil
 }
 
 // probe calls the batch points with an empty pod and no nodes: a version that

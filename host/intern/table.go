@@ -109,6 +109,14 @@ func (t *Table) Len() int {
 	return len(t.texts)
 }
 
+// Crowded says whether three quarters of the table are used: time for a new
+// epoch while there is still room for what a call may add.
+func (t *Table) Crowded() bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.bytes > t.maxBytes/4*3 || len(t.texts) > t.maxCount/4*3
+}
+
 // Text is the string of an id, "" for one that was never given out.
 func (t *Table) Text(id uint32) string {
 	t.mu.RLock()

@@ -83,6 +83,19 @@ func TestTableFull(t *testing.T) {
 	}
 }
 
+func TestTableCrowded(t *testing.T) {
+	for name, table := range map[string]*intern.Table{"count": intern.New(1000, 8), "bytes": intern.New(8, 1000)} {
+		t.Run(name, func(t *testing.T) {
+			for i, s := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+				table.ID(s)
+				if want := i+1+map[string]int{"count": 1}[name] > 6; table.Crowded() != want {
+					t.Errorf("%d strings: want crowded %t, got %t", i+1, want, !want)
+				}
+			}
+		})
+	}
+}
+
 // What isn't UTF-8 or is too long is made fit, and found again.
 func TestTableUnfit(t *testing.T) {
 	table := intern.New(1<<20, 100)
