@@ -46,6 +46,7 @@ func (b *Berth) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 		}
 		if set != nil {
 			narrowed = append(narrowed, cp.name)
+			b.host.rejections.add(pod, cp.entry) // what lets it take other nodes may help, too
 			if allowed == nil {
 				allowed = set
 			} else {
@@ -197,7 +198,7 @@ func (cp *cyclePolicy) refs(c *cycle, nodes []fwk.NodeInfo) error {
 		if !ok {
 			return fmt.Errorf("node %q is not in the snapshot", ni.Node().Name)
 		}
-		ref, err := v.resident(slot, ni, c.group)
+		ref, err := v.resident(slot, ni, c.group != nil)
 		if err != nil {
 			return err
 		}
@@ -233,7 +234,7 @@ func change(state fwk.CycleState, p abi.Point, pod *v1.Pod, ni fwk.NodeInfo) *fw
 	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	cs.epoch = cs.cycle.epoch.Add(1)
+	cs.changed = true
 	for i, cp := range cs.policies {
 		if cp.version == nil || cp.skip || !cp.points[p] {
 			continue
