@@ -31,16 +31,19 @@ const (
 	chameleon     = "chameleon"      // not pure, scores as they are
 	chameleonMax  = "chameleon-max"  // not pure, scaled by the highest score
 	chameleonPure = "chameleon-pure" // pure, scores as they are
-	stateful      = "stateful"
-	nodesets      = "nodesets"
+	// chameleonBlind reads no section of nodes: changes of theirs can't help it.
+	chameleonBlind = "chameleon-blind"
+	stateful       = "stateful"
+	nodesets       = "nodesets"
 )
 
 var builds = map[string]func() ([]byte, error){
-	chameleon:     buildOnce("chameleon", ""),
-	chameleonMax:  buildOnce("chameleon", "-X main.normalize=max"),
-	chameleonPure: buildOnce("chameleon", "-X main.pure=yes"),
-	stateful:      buildOnce("stateful", ""),
-	nodesets:      buildOnce("nodesets", ""),
+	chameleon:      buildOnce("chameleon", ""),
+	chameleonMax:   buildOnce("chameleon", "-X main.normalize=max"),
+	chameleonPure:  buildOnce("chameleon", "-X main.pure=yes"),
+	chameleonBlind: buildOnce("chameleon", "-X main.blind=yes"),
+	stateful:       buildOnce("stateful", ""),
+	nodesets:       buildOnce("nodesets", ""),
 }
 
 // goGuest builds a guest, once a process.

@@ -59,10 +59,24 @@ func objects(nodes ...*v1.Node) (list []runtime.Object) {
 	return list
 }
 
+// relabel changes a node on the API server.
+func (w *World) relabel(name, key, value string) {
+	w.Helper()
+	n, err := w.Client.CoreV1().Nodes().Get(w.ctx, name, metav1.GetOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	n = n.DeepCopy()
+	n.Labels[key] = value
+	if _, err := w.Client.CoreV1().Nodes().Update(w.ctx, n, metav1.UpdateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // testRequeue is C7: a pod that a policy rejected is tried again when what helps
 // it happens, not at the five-minute flush.
 func testRequeue(t *testing.T, e Engine) {
-	w := e.NewWorld(t, Setting{Run: true, Objects: objects(node("n1", "a", 4))})
+	w := e.NewWorld(t, Setting{Run: true, Objects: objects(node("n1", "a", 4), node("n2", "b", 4))})
 	policy := func(name, config string) Policy {
 		return Policy{Name: name, Module: goGuest(t, chameleon), Config: config, Fields: inNamespace(name)}
 	}
@@ -94,6 +108,21 @@ func testRequeue(t *testing.T, e Engine) {
 		w.Load(policy("third", "{filter: accept}"))
 		w.Bound(a)
 	})
+	t.Run("what narrowed the nodes", func(t *testing.T) {
+		// One policy leaves n1 alone to the pod, another rejects it there. Only the
+		// first is helped by a label of another node.
+		w.Load(
+			Policy{Name: "zone", Module: goGuest(t, stateful), Config: "{leaveIn: a}", Fields: inNamespace("sixth")},
+			Policy{Name: "blind", Module: goGuest(t, chameleonBlind), Config: "{filter: reject, only: n1}", Fields: inNamespace("sixth")},
+		)
+		a := pod("a6").Namespace("sixth").Obj()
+		w.Create(a)
+		w.Pending(a, w.Named("blind")+": told to reject")
+		w.relabel("n2", v1.LabelTopologyZone, "a")
+		if n := w.Bound(a); n != "n2" {
+			t.Errorf("want it on n2, got %s", n)
+		}
+	})
 	t.Run("the policy's end", func(t *testing.T) {
 		a := pod("a4").Namespace("fourth").Obj()
 		w.Create(a)
@@ -105,15 +134,7 @@ func testRequeue(t *testing.T, e Engine) {
 		a := pod("a5").Namespace("fifth").Label("colour", "red").Obj()
 		w.Create(a)
 		w.Pending(a, w.Named("fifth")+": node and pod have different labels")
-		n, err := w.Client.CoreV1().Nodes().Get(w.ctx, "n1", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n = n.DeepCopy()
-		n.Labels["colour"] = "red"
-		if _, err := w.Client.CoreV1().Nodes().Update(w.ctx, n, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		w.relabel("n1", "colour", "red")
 		w.Bound(a)
 	})
 }

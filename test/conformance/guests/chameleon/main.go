@@ -10,18 +10,20 @@ import berth "github.com/berth-scheduler/berth/guest-sdk/go"
 var (
 	normalize string // a berth.Normalization
 	pure      string // "yes" declares the policy pure
+	blind     string // "yes" reads no section of nodes
 )
 
 func main() {}
 
 func init() {
+	reads := []berth.Section{berth.PodLabels, berth.PodResources, berth.PodContainers}
+	if blind != "yes" {
+		reads = append(reads, berth.NodeLabels, berth.NodePods, berth.NodeResources)
+	}
 	berth.Register(&berth.Policy{
-		Name:    "chameleon",
-		Version: "1",
-		Reads: []berth.Section{
-			berth.NodeLabels, berth.NodePods, berth.NodeResources,
-			berth.PodLabels, berth.PodResources, berth.PodContainers,
-		},
+		Name:      "chameleon",
+		Version:   "1",
+		Reads:     reads,
 		Normalize: berth.Normalization(normalize),
 		Pure:      pure == "yes",
 	}, &chameleon{})
