@@ -29,9 +29,9 @@ type teamPools struct {
 	unowned    string
 
 	// What Configured makes of them: label values are compared by their IDs.
-	teamOf map[berth.ID]berth.ID // by namespace
-	teams  map[berth.ID]bool
-	byID   map[berth.ID]*pool
+	teamOf berth.Table[berth.ID] // by namespace
+	teams  berth.Table[bool]
+	byName berth.Table[*pool]
 }
 
 // pool is a pool that the config names.
@@ -108,36 +108,38 @@ func (p *teamPools) Configured() error {
 	if p.poolLabel.String() == "" {
 		return errors.New("config.poolLabel: want a label key, got none")
 	}
-	p.teamOf, p.teams, p.byID = map[berth.ID]berth.ID{}, map[berth.ID]bool{}, map[berth.ID]*pool{}
+	p.teamOf, p.teams, p.byName = berth.Table[berth.ID]{}, berth.Table[bool]{}, berth.Table[*pool]{}
 	for _, e := range p.pools {
 		team := berth.Intern(e.Key)
 		if team == 0 {
 			return errors.New("config.pools: want names of teams, got an empty one")
 		}
-		p.teams[team] = true
+		p.teams.Set(team, true)
 		for _, name := range e.Value {
-			pool := p.pool(berth.Intern(name))
+			pool := p.pool(name)
 			pool.owners = append(pool.owners, team)
 		}
 	}
 	for _, e := range p.namespaces {
-		if !p.teams[berth.Intern(e.Value)] {
+		team := berth.Intern(e.Value)
+		if !p.teams.Get(team) {
 			return errors.New("config.namespaces." + e.Key + ": want a team of config.pools, got \"" + e.Value + "\"")
 		}
-		p.teamOf[berth.Intern(e.Key)] = berth.Intern(e.Value)
+		p.teamOf.Set(berth.Intern(e.Key), team)
 	}
 	for _, name := range p.overflow.pools {
-		p.pool(berth.Intern(name)).overflow = true
+		p.pool(name).overflow = true
 	}
 	return nil
 }
 
 // pool is the pool of that name, made if need be.
-func (p *teamPools) pool(name berth.ID) *pool {
-	if p.byID[name] == nil {
-		p.byID[name] = &pool{}
+func (p *teamPools) pool(name string) *pool {
+	at := p.byName.At(berth.Intern(name))
+	if *at == nil {
+		*at = &pool{}
 	}
-	return p.byID[name]
+	return *at
 }
 
 // Filter lets a pod onto the pools of its team, onto overflow pools if it may
@@ -145,13 +147,13 @@ func (p *teamPools) pool(name berth.ID) *pool {
 func (p *teamPools) Filter(_ *berth.Cycle, pod berth.Pod, node berth.Node) *berth.Status {
 	team := p.team(pod)
 	name, _ := node.LabelID(p.poolLabel)
-	pool := p.byID[name]
+	pool := p.byName.Get(name)
 	switch {
 	case pool == nil:
 		return p.filterUnowned(team)
 	case pool.ownedBy(team):
 		return nil
-	case pool.overflow && p.teams[team]:
+	case pool.overflow && p.teams.Get(team):
 		return p.mayOverflow(pod)
 	case pool.owners == nil:
 		return noOverflow
@@ -182,7 +184,7 @@ func (p *teamPools) team(pod berth.Pod) berth.ID {
 	if team, ok := pod.LabelID(p.teamLabel); ok {
 		return team
 	}
-	return p.teamOf[pod.Namespace()]
+	return p.teamOf.Get(pod.Namespace())
 }
 
 func (p *teamPools) mayOverflow(pod berth.Pod) *berth.Status {

@@ -63,6 +63,10 @@ func (f frame) items(size uint32) {
 // verdict answers for node i.
 func (f frame) verdict(i uint32, s *Status) {
 	p := unsafe.Add(f.result, abi.ResultSize+uintptr(i)*abi.VerdictSize)
+	if s == nil {
+		setU32(p, abi.VerdictCode, uint32(abi.Success))
+		return
+	}
 	s.publish(unsafe.Add(p, abi.VerdictReasonsLen), unsafe.Add(p, abi.VerdictReasonsPtr))
 	setU32(p, abi.VerdictCode, uint32(s.Code()))
 }
@@ -70,8 +74,12 @@ func (f frame) verdict(i uint32, s *Status) {
 // score answers for node i.
 func (f frame) score(i uint32, score int64, s *Status) {
 	p := unsafe.Add(f.result, abi.ResultSize+uintptr(i)*abi.ScoreSize)
-	s.publish(unsafe.Add(p, abi.ScoreReasonsLen), unsafe.Add(p, abi.ScoreReasonsPtr))
 	setI64(p, abi.ScoreValue, score)
+	if s == nil {
+		setU32(p, abi.ScoreCode, uint32(abi.Success))
+		return
+	}
+	s.publish(unsafe.Add(p, abi.ScoreReasonsLen), unsafe.Add(p, abi.ScoreReasonsPtr))
 	setU32(p, abi.ScoreCode, uint32(s.Code()))
 }
 

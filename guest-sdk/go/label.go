@@ -2,7 +2,11 @@
 
 package berth
 
-import "github.com/berth-scheduler/berth/abi"
+import (
+	"unsafe"
+
+	"github.com/berth-scheduler/berth/abi"
+)
 
 // Pair is a label.
 type Pair item
@@ -19,17 +23,20 @@ type Labels struct{ List[Pair] }
 // ID is the ID of a label's value.
 func (l Labels) ID(key Symbol) (ID, bool) { return l.lookup(key.ID()) }
 
-func (l Labels) lookup(key ID) (ID, bool) {
-	p, ok := find(l.List, key)
-	if !ok {
+func (l Labels) lookup(key ID) (ID, bool) { return pairValue(find(l.first, l.len, l.stride, key)) }
+
+// pairValue is the value of a label that was looked for.
+func pairValue(p unsafe.Pointer) (ID, bool) {
+	if p == nil {
 		return 0, false
 	}
-	return p.id(abi.PairValue), true
+	return ID(u32(p, abi.PairValue)), true
 }
 
 // Value is a label's value, valid as long as the instance lives.
-func (l Labels) Value(key Symbol) (string, bool) {
-	id, ok := l.ID(key)
+func (l Labels) Value(key Symbol) (string, bool) { return pairText(l.ID(key)) }
+
+func pairText(id ID, ok bool) (string, bool) {
 	if !ok {
 		return "", false
 	}
@@ -62,11 +69,11 @@ type Annotations struct{ List[Annotation] }
 
 // Value is an annotation's value.
 func (l Annotations) Value(key Symbol) (string, bool) {
-	a, ok := find(l.List, key.ID())
-	if !ok {
+	p := find(l.first, l.len, l.stride, key.ID())
+	if p == nil {
 		return "", false
 	}
-	return a.str(abi.AnnotationValue), true
+	return item{l.rec, p}.str(abi.AnnotationValue), true
 }
 
 // Quantity is an amount of a resource: cpu in millicores, everything else in
@@ -84,11 +91,11 @@ type Quantities struct{ List[Quantity] }
 
 // Value is the amount of a resource, 0 where there is none.
 func (l Quantities) Value(name Symbol) int64 {
-	q, ok := find(l.List, name.ID())
-	if !ok {
+	p := find(l.first, l.len, l.stride, name.ID())
+	if p == nil {
 		return 0
 	}
-	return q.i64(abi.QuantityValue)
+	return i64(p, abi.QuantityValue)
 }
 
 // Port is a port of a container, or a host port in use on a node.

@@ -146,3 +146,18 @@ func TestLookups(t *testing.T) {
 		}
 	}
 }
+
+func TestTable(t *testing.T) {
+	var table berth.Table[string]
+	if got := table.Get(3); got != "" {
+		t.Errorf("the empty table: want nothing, got %q", got)
+	}
+	table.Set(3, "three")
+	table.Set(0, "zero")
+	*table.At(5) += "five"
+	for id, want := range map[berth.ID]string{0: "zero", 1: "", 3: "three", 5: "five", 6: "", 1 << 31: ""} {
+		if got := table.Get(id); got != want {
+			t.Errorf("id %d: want %q, got %q", id, want, got)
+		}
+	}
+}

@@ -33,16 +33,23 @@ func (n Node) Unschedulable() bool { return n.meta().u32(abi.NodeMetaUnschedulab
 func (n Node) Labels() Labels { return Labels{list[Pair](n.rec, abi.NodeLabels)} }
 
 // LabelID is the ID of a label's value.
-func (n Node) LabelID(key Symbol) (ID, bool) { return n.Labels().ID(key) }
+func (n Node) LabelID(key Symbol) (ID, bool) {
+	return pairValue(lookup(n.rec, abi.NodeLabels, key.ID()))
+}
 
 // Label is a label's value, valid as long as the instance lives.
-func (n Node) Label(key Symbol) (string, bool) { return n.Labels().Value(key) }
+func (n Node) Label(key Symbol) (string, bool) { return pairText(n.LabelID(key)) }
 
 // HasLabel says whether the node has a label, whatever its value.
-func (n Node) HasLabel(key Symbol) bool { return n.Labels().Has(key) }
+func (n Node) HasLabel(key Symbol) bool {
+	return lookup(n.rec, abi.NodeLabels, key.ID()) != nil
+}
 
 // LabelIs says whether the node has a label of this value.
-func (n Node) LabelIs(key, value Symbol) bool { return n.Labels().Is(key, value) }
+func (n Node) LabelIs(key, value Symbol) bool {
+	id, ok := n.LabelID(key)
+	return ok && id == value.ID()
+}
 
 // Annotations are the node's annotations. It reads NodeAnnotations.
 func (n Node) Annotations() Annotations {
@@ -78,8 +85,7 @@ func (n Node) Resources() List[NodeResource] {
 // Resource is what the node has of a resource; all its amounts are 0 where the
 // node has nothing of it. It reads NodeResources.
 func (n Node) Resource(name Symbol) NodeResource {
-	r, _ := find(n.Resources(), name.ID())
-	return NodeResource(r)
+	return NodeResource{n.rec, lookup(n.rec, abi.NodeResources, name.ID())}
 }
 
 // Ports are the host ports in use. It reads NodePorts.
@@ -90,8 +96,8 @@ func (n Node) Images() List[NodeImage] { return list[NodeImage](n.rec, abi.NodeI
 
 // Image finds an image on the node. It reads NodeImages.
 func (n Node) Image(name ID) (NodeImage, bool) {
-	i, ok := find(n.Images(), name)
-	return NodeImage(i), ok
+	p := lookup(n.rec, abi.NodeImages, name)
+	return NodeImage{n.rec, p}, p != nil
 }
 
 // Pods are the pods on the node, assumed ones included. It reads NodePods.
@@ -103,8 +109,7 @@ func (n Node) PVCs() List[NodePVC] { return list[NodePVC](n.rec, abi.NodePVCs) }
 
 // HasFeature says whether the node declares a feature. It reads NodeFeatures.
 func (n Node) HasFeature(name Symbol) bool {
-	_, ok := find(list[Feature](n.rec, abi.NodeFeatures), name.ID())
-	return ok
+	return lookup(n.rec, abi.NodeFeatures, name.ID()) != nil
 }
 
 // Features are the node's declared features. It reads NodeFeatures.

@@ -75,16 +75,23 @@ func (p Pod) NominatedNode() string { return p.identity().str(abi.PodIdentityNom
 func (p Pod) Labels() Labels { return Labels{list[Pair](p.rec, abi.PodLabels)} }
 
 // LabelID is the ID of a label's value.
-func (p Pod) LabelID(key Symbol) (ID, bool) { return p.Labels().ID(key) }
+func (p Pod) LabelID(key Symbol) (ID, bool) {
+	return pairValue(lookup(p.rec, abi.PodLabels, key.ID()))
+}
 
 // Label is a label's value, valid as long as the instance lives.
-func (p Pod) Label(key Symbol) (string, bool) { return p.Labels().Value(key) }
+func (p Pod) Label(key Symbol) (string, bool) { return pairText(p.LabelID(key)) }
 
 // HasLabel says whether the pod has a label, whatever its value.
-func (p Pod) HasLabel(key Symbol) bool { return p.Labels().Has(key) }
+func (p Pod) HasLabel(key Symbol) bool {
+	return lookup(p.rec, abi.PodLabels, key.ID()) != nil
+}
 
 // LabelIs says whether the pod has a label of this value.
-func (p Pod) LabelIs(key, value Symbol) bool { return p.Labels().Is(key, value) }
+func (p Pod) LabelIs(key, value Symbol) bool {
+	id, ok := p.LabelID(key)
+	return ok && id == value.ID()
+}
 
 // Annotations are the pod's annotations. It reads PodAnnotations.
 func (p Pod) Annotations() Annotations {
@@ -103,8 +110,7 @@ func (p Pod) Resources() List[PodResource] { return list[PodResource](p.rec, abi
 // Resource is what the pod asks for of a resource; all its amounts are 0 where
 // it asks for none. It reads PodResources.
 func (p Pod) Resource(name Symbol) PodResource {
-	r, _ := find(p.Resources(), name.ID())
-	return PodResource(r)
+	return PodResource{p.rec, lookup(p.rec, abi.PodResources, name.ID())}
 }
 
 // Containers are the pod's init containers and containers. It reads

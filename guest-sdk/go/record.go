@@ -106,20 +106,50 @@ func (l IDs) Contains(id ID) bool {
 	return false
 }
 
-// find is the element whose first field is id, in a list sorted by it.
-func find[T Item](l List[T], id ID) (item, bool) {
-	lo, hi := uint32(0), l.len
+// find is the element whose first field is id, in n elements from first on that
+// are sorted by it; nil if there is none. It is what policies spend their time
+// in, so it is one loop without calls.
+func find(first unsafe.Pointer, n, stride uint32, id ID) unsafe.Pointer {
+	lo, hi := uintptr(0), uintptr(n)
 	for lo < hi {
 		mid := (lo + hi) / 2
-		if e := item(l.at(mid)); e.id(0) == id {
-			return e, true
-		} else if e.id(0) < id {
+		p := unsafe.Add(first, mid*uintptr(stride))
+		switch k := *(*ID)(p); {
+		case k == id:
+			return p
+		case k < id:
+			lo = mid + 1
+		default:
+			hi = mid
+		}
+	}
+	return nil
+}
+
+// lookup is find in a section that is a list; it is the same loop, since a call
+// costs a module as much as two rounds of it.
+func lookup(rec unsafe.Pointer, index uintptr, id ID) unsafe.Pointer {
+	off := u32(rec, abi.RecordTable+4*index)
+	if off == 0 {
+		return section(rec, index)
+	}
+	p := unsafe.Add(rec, off)
+	lo, hi, stride := uintptr(0), uintptr(u32(p, abi.ListCount)), uintptr(u32(p, abi.ListStride))
+	p = unsafe.Add(p, abi.ListEntries)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		at := unsafe.Add(p, mid*stride)
+		k := *(*ID)(at)
+		if k == id {
+			return at
+		}
+		if k < id {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	return item{}, false
+	return nil
 }
 
 // section is where a section of a record is; nil if it is empty.

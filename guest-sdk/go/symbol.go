@@ -86,10 +86,13 @@ func (s Symbol) ID() ID {
 		return 0
 	}
 	if s.s.id == 0 {
-		s.s.id = Intern(s.s.text)
+		s.s.resolve()
 	}
 	return s.s.id
 }
+
+//go:noinline
+func (s *symbol) resolve() { s.id = Intern(s.text) }
 
 // Names of resources.
 var (
