@@ -3,8 +3,10 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,12 +41,11 @@ type cycle struct {
 	profile  string
 	pod      *v1.Pod
 	now      int64
-	group    bool // a pod-group simulation: generations don't tell what changed
+	group    fwk.PodGroupCycleState // of a pod-group simulation, where generations don't tell what changed
 	policies []*cyclePolicy
 	allowed  sets.Set[string] // what PreFilter narrowed the nodes to; nil is all
 
 	reserved atomic.Bool // past Reserve: ends with PostBind or Unreserve
-	epoch    atomic.Uint32
 	ended    sync.Once
 }
 
@@ -58,7 +59,6 @@ type cyclePolicy struct {
 	started   bool
 	skip      bool           // PreFilter said Skip: no Filter, AddPod, RemovePod
 	rejected  *guest.Verdict // PreFilter said Unschedulable without a state
-	skipScore bool
 	gen       uint64 // generation of the instance that holds the states
 	states    bool   // the guest holds states of this cycle
 	faults    int
@@ -71,11 +71,13 @@ type cyclePolicy struct {
 // and RemovePod change is copied when they do.
 type cycleState struct {
 	*cycle
-	mu     sync.Mutex
-	epoch  uint32   // 0: as PreFilter left it
-	states []uint32 // handles, by index in cycle.policies
-	owned  []bool   // states[i] was made for this clone
-	scores *scoreSet
+	origin *cycleState // nil in begin's; keeps that one from being cleaned up before its clones
+
+	mu      sync.Mutex
+	changed bool     // by AddPod or RemovePod
+	states  []uint32 // handles, by index in cycle.policies
+	owned   []bool   // states[i] was made for this clone
+	scores  *scoreSet
 }
 
 // Clone is called concurrently; the guest isn't asked before AddPod or
@@ -84,45 +86,37 @@ func (s *cycleState) Clone() fwk.StateData {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &cycleState{
-		cycle:  s.cycle,
-		epoch:  s.epoch,
-		states: append([]uint32(nil), s.states...),
-		owned:  make([]bool, len(s.owned)),
-		scores: s.scores,
+		cycle:   s.cycle,
+		origin:  cmp.Or(s.origin, s),
+		changed: s.changed,
+		states:  slices.Clone(s.states),
+		owned:   make([]bool, len(s.owned)),
+		scores:  s.scores,
 	}
 }
 
-// begin starts a cycle for a pod and ends the one before. It returns nil if no
-// policy matches.
+// begin starts a cycle for a pod and ends those before. It returns nil if no
+// policy matches. All pods of a pod group's cycle get the same active set.
 func (h *Host) begin(state fwk.CycleState, profile string, pod *v1.Pod, nodes []fwk.NodeInfo) *cycleState {
 	h.cycleMu.Lock()
 	defer h.cycleMu.Unlock()
-	if c := h.current; c != nil && !c.reserved.Load() {
-		h.current = nil
-		c.end()
-	}
+	group := state.GetPodGroupSchedulingCycle()
+	h.endOpen(group)
 	set := h.active.Load()
-	var c *cycle
-	for _, e := range set.entries {
-		if !e.matches(profile, pod) {
-			continue
-		}
-		if c == nil {
-			h.cycles++
-			c = &cycle{id: h.cycles, host: h, set: set, profile: profile, pod: pod, now: time.Now().UnixNano(), group: state.IsPodGroupSchedulingCycle()}
-		}
-		cp := &cyclePolicy{entry: e, chunk: 1}
-		if cp.version, cp.blocked = e.available(h.clock()); cp.version != nil {
-			cp.version.retain()
-		} else if cp.blocked == nil {
-			continue // it can't run, and its failure policy is Ignore
-		}
-		c.policies = append(c.policies, cp)
+	if len(h.open) > 0 {
+		set = h.open[0].set
 	}
-	if c == nil || len(c.policies) == 0 {
+	policies, ok := pin(set, profile, pod, h.clock())
+	for !ok {
+		set = h.active.Load()
+		policies, ok = pin(set, profile, pod, h.clock())
+	}
+	if len(policies) == 0 {
 		state.Delete(stateKey)
 		return nil
 	}
+	h.cycles++
+	c := &cycle{id: h.cycles, host: h, set: set, profile: profile, pod: pod, now: h.clock().UnixNano(), group: group, policies: policies}
 	if gone := h.index.update(nodes); len(gone) > 0 {
 		for _, e := range set.entries {
 			if e.version != nil {
@@ -133,8 +127,49 @@ func (h *Host) begin(state fwk.CycleState, profile string, pod *v1.Pod, nodes []
 	cs := &cycleState{cycle: c, states: make([]uint32, len(c.policies)), owned: make([]bool, len(c.policies))}
 	state.Write(stateKey, cs)
 	runtime.AddCleanup(cs, func(c *cycle) { c.end() }, c)
-	h.current = c
+	h.open = append(h.open, c)
 	return cs
+}
+
+// endOpen ends the cycles that the scheduler is done with: all but those past
+// Reserve, which go on beside the next one, and those of the group whose
+// simulation goes on.
+func (h *Host) endOpen(group fwk.PodGroupCycleState) {
+	h.open = slices.DeleteFunc(h.open, func(c *cycle) bool {
+		if group != nil && c.group == group {
+			return false
+		}
+		if !c.reserved.Load() {
+			c.end()
+		}
+		return true
+	})
+}
+
+// pin holds the versions of the policies that match a pod. It is false if one of
+// them is closed already: the set is no longer the active one.
+func pin(set *activeSet, profile string, pod *v1.Pod, now time.Time) ([]*cyclePolicy, bool) {
+	var policies []*cyclePolicy
+	for _, e := range set.entries {
+		if !e.matches(profile, pod) {
+			continue
+		}
+		cp := &cyclePolicy{entry: e, chunk: 1}
+		cp.version, cp.blocked = e.available(now)
+		switch {
+		case cp.version == nil && cp.blocked == nil: // it can't run, and its failure policy is Ignore
+		case cp.version == nil || cp.version.retain():
+			policies = append(policies, cp)
+		default:
+			for _, cp := range policies {
+				if cp.version != nil {
+					cp.release()
+				}
+			}
+			return nil, false
+		}
+	}
+	return policies, true
 }
 
 // stateOf finds the cycle's state. nil means that Berth has nothing to say in

@@ -58,7 +58,7 @@ func (cp *cyclePolicy) filter(cs *cycleState, i int, ni fwk.NodeInfo) (guest.Ver
 		return *cp.rejected, nil
 	}
 	slot, inSnapshot := c.host.index.snapshotSlot(ni)
-	if cs.epoch != 0 || c.group || !inSnapshot {
+	if cs.changed || c.group != nil || !inSnapshot {
 		return cp.filterScratch(cs, i, slot, ni)
 	}
 	for int(slot) >= len(v.answers) {

@@ -49,7 +49,7 @@ type Host struct {
 	scores     scoreStore
 
 	cycleMu sync.Mutex // serial cycles: guards what follows
-	current *cycle
+	open    []*cycle   // begun, and not known to have ended
 	cycles  uint64
 	index   nodeIndex
 
@@ -193,10 +193,10 @@ func (h *Host) SetLeading(leading bool) {
 // scheduler must have stopped.
 func (h *Host) Close() {
 	h.cycleMu.Lock()
-	if c := h.current; c != nil {
-		h.current = nil
+	for _, c := range h.open {
 		c.end()
 	}
+	h.open = nil
 	h.cycleMu.Unlock()
 	h.mu.Lock()
 	m := h.manager

@@ -11,7 +11,7 @@ import (
 )
 
 // Berth is the framework plugin of one profile. With nothing to say it is
-// invisible: what each point answers then is in idle.go or at the point.
+// invisible: what each point answers then is said at the point.
 type Berth struct {
 	host    *Host
 	handle  fwk.Handle
@@ -66,7 +66,7 @@ func (b *Berth) Unreserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ 
 	if cs == nil {
 		return
 	}
-	if cs.group {
+	if state.IsPodGroupSchedulingCycle() {
 		cs.reserved.Store(false)
 		return
 	}

@@ -189,7 +189,7 @@ func (ps *policyScores) drop(s *fwk.Status) *fwk.Status {
 func (ps *policyScores) scoreChunk(set *scoreSet, pos int) error {
 	c, v := set.cycle, ps.cp.version
 	v.places = append(v.places[:0], pos)
-	if !c.group {
+	if c.group == nil {
 		for i := pos + 1; i < len(set.nodes) && len(v.places) < ps.chunk; i++ {
 			if !ps.have[i] {
 				v.places = append(v.places, i)
@@ -201,7 +201,7 @@ func (ps *policyScores) scoreChunk(set *scoreSet, pos int) error {
 		ni := set.nodes[i]
 		slot, inSnapshot := c.host.index.snapshotSlot(ni)
 		ref, err := guest.NodeRef{}, error(nil)
-		if c.group || !inSnapshot {
+		if c.group != nil || !inSnapshot {
 			if len(v.refBuf) > 0 {
 				break
 			}
