@@ -122,21 +122,30 @@ func (w *world) put(name, yaml string, module []byte) {
 
 func (w *world) putIn(namespace, name, yaml string, module []byte) {
 	w.t.Helper()
-	var gz bytes.Buffer
-	z := gzip.NewWriter(&gz)
-	_, err := z.Write(module)
-	w.check(err)
-	w.check(z.Close())
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"berth.dev/policy": ""}},
 		Data:       map[string]string{"policy.yaml": yaml},
-		BinaryData: map[string][]byte{"policy.wasm.gz": gz.Bytes()},
+		BinaryData: map[string][]byte{"policy.wasm.gz": gzipped(w.t, module)},
 	}
 	api := cluster.Client.CoreV1().ConfigMaps(namespace)
-	if _, err = api.Update(w.ctx, cm, metav1.UpdateOptions{}); err != nil {
+	_, err := api.Update(w.ctx, cm, metav1.UpdateOptions{})
+	if err != nil {
 		_, err = api.Create(w.ctx, cm, metav1.CreateOptions{})
 	}
 	w.check(err)
+}
+
+func gzipped(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // status is a policy's entry in the status document.
