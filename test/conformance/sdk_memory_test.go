@@ -17,7 +17,7 @@ type sdkModule struct {
 	inst engine.Instance
 }
 
-func (m *sdkModule) WASI() *wasi.State { return m.wasi }
+func (s *sdkModule) WASI() *wasi.State { return s.wasi }
 
 func startSDKModule(t *testing.T, wasm []byte) *sdkModule {
 	t.Helper()

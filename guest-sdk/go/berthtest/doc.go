@@ -8,7 +8,7 @@
 //		pod := berthtest.Pod("default", "web").Label("team", "red")
 //		blue := berthtest.Node("blue-1").Label("pool", "blue")
 //		got := h.Filter(pod, blue)
-//		want := []berthtest.Verdict{{berthtest.Unschedulable, "the pool belongs to another team"}}
+//		want := []berthtest.Verdict{{Code: berthtest.Unschedulable, Reason: "the pool belongs to another team"}}
 //		...
 //	}
 //
