@@ -42,21 +42,30 @@ var (
 	Waiting       = gauge("start_gate_pods", "Pods held until the first policies are active.")
 )
 
+// vector is what counters, gauges and histograms have in common.
+type vector interface {
+	metrics.Registerable
+	DeletePartialMatch(labels prometheus.Labels) int
+}
+
+// byPolicy are the metrics with a policy's name among their labels.
+var byPolicy = []vector{Calls, CallSeconds, Fuel, Verdicts, CacheHits, Faults, Swaps, Instances, LiveInstances, GuestMemory, ViewsEncoded, ViewBytes, State}
+
 var register sync.Once
 
 // Register adds the metrics to the scheduler's registry, once a process.
 func Register() {
 	register.Do(func() {
-		legacyregistry.MustRegister(Calls, CallSeconds, Fuel, Verdicts, CacheHits, Faults, Swaps, Instances, LiveInstances, GuestMemory, ViewsEncoded, ViewBytes, State, Waiting)
+		for _, v := range byPolicy {
+			legacyregistry.MustRegister(v)
+		}
+		legacyregistry.MustRegister(Waiting)
 	})
 }
 
 // Forget drops the series of a policy that is gone.
 func Forget(policy string) {
-	labels := prometheus.Labels{"policy": policy}
-	for _, v := range []interface {
-		DeletePartialMatch(labels prometheus.Labels) int
-	}{Calls, CallSeconds, Fuel, Verdicts, CacheHits, Faults, Swaps, Instances, LiveInstances, GuestMemory, ViewsEncoded, ViewBytes, State} {
-		v.DeletePartialMatch(labels)
+	for _, v := range byPolicy {
+		v.DeletePartialMatch(prometheus.Labels{"policy": policy})
 	}
 }
