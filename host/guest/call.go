@@ -139,6 +139,7 @@ func (in *Instance) writeFrame(c *Call, resultLen uint32) error {
 	}
 	le.PutUint32(b[abi.FrameResultPtr:], in.result.ptr)
 	le.PutUint32(b[abi.FrameResultLen:], resultLen)
+	in.now = c.Now
 	in.wasi.SetClock(c.Now)
 	return in.write(c.Point, in.frame.ptr, b[:])
 }

@@ -72,6 +72,7 @@ type Instance struct {
 	nodeBuf []byte
 	reasons reasonCache
 
+	now       int64  // what the clock stands at
 	logged    int    // bytes of this call's output
 	panicLine string // of this call
 	spent     uint64 // fuel of all calls
@@ -422,6 +423,7 @@ func (in *Instance) EndCycle(cycle uint64) error {
 		return nil
 	}
 	stack := [1]uint64{cycle}
+	in.wasi.SetClock(in.now)
 	return in.run(in.endCyc, stack[:], in.opts.Budgets.Call, abi.Unreserve)
 }
 
@@ -430,5 +432,6 @@ func (in *Instance) GC() error {
 	if in.gc == nil {
 		return nil
 	}
+	in.wasi.SetClock(in.now) // begins a call: its output and its naps count anew
 	return in.run(in.gc, nil, in.opts.Budgets.GC, abi.Describe)
 }
