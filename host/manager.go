@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ type manager struct {
 	engine engine.Engine
 	store  *store.Store // nil without a state namespace
 	mods   moduleCache
+	live   liveCount
 	queue  workqueue.TypedInterface[string]
 	wg     sync.WaitGroup
 
@@ -112,10 +114,7 @@ func (m *manager) Set(d source.Document) {
 	if !m.host.gate.isOpen() {
 		m.unsettled[d.Key] = struct{}{}
 		if m.slots[d.Key] == nil {
-			s := newSlot(d.Key)
-			s.take(&d)
-			s.message = "still loading"
-			m.slots[d.Key] = s
+			m.newSlot(&d)
 			m.publish()
 		}
 	}
@@ -195,6 +194,7 @@ func (m *manager) remove(key string) {
 	m.mu.Lock()
 	s := m.slots[key]
 	delete(m.slots, key)
+	m.copies = slices.DeleteFunc(slices.Clone(m.copies), func(c store.Copy) bool { return c.Key == key })
 	m.publish()
 	m.mu.Unlock()
 	if m.store != nil {
@@ -209,28 +209,38 @@ func (m *manager) remove(key string) {
 		s.current.release()
 	}
 	m.forget(s.name)
-	m.retryRefused(s.name)
+	m.retryNamed(s.name, key)
 }
 
-// forget drops what is reported under a name that no policy has any more.
+// forget drops what is reported under a name, unless another policy has it by
+// now.
 func (m *manager) forget(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.slots {
+		if s.name == name {
+			return
+		}
+	}
 	if m.store != nil {
 		m.store.DeleteStatus(name)
 	}
 	metrics.Forget(name)
 }
 
-// retryRefused loads again what was refused because its name was taken.
-func (m *manager) retryRefused(name string) {
+// retryNamed loads again the other policies that want a name: it became free,
+// or is taken now.
+func (m *manager) retryNamed(name, but string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key, s := range m.slots {
-		if s.name == name {
-			if _, newer := m.pending[key]; !newer {
-				m.pending[key] = s.doc
-			}
-			m.queue.Add(key)
+		if key == but || s.doc.Name != name {
+			continue
 		}
+		if _, newer := m.pending[key]; !newer {
+			m.pending[key] = s.doc
+		}
+		m.queue.Add(key)
 	}
 }
 

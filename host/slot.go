@@ -6,12 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/host/guest"
 	"github.com/berth-scheduler/berth/host/metrics"
 	"github.com/berth-scheduler/berth/host/module"
 	"github.com/berth-scheduler/berth/host/policy"
@@ -19,34 +19,50 @@ import (
 	"github.com/berth-scheduler/berth/host/store"
 )
 
-// stateLoading is a policy of the first list that isn't decided on yet; the
-// other states are the store's.
-const stateLoading = "Loading"
-
-var states = []string{stateLoading, store.Active, store.Failed, store.Quarantined, store.Suspended}
-
 // slot is a policy as the manager knows it: what its source says, and the
 // version that decides. manager.mu guards it.
 type slot struct {
 	key     string
-	name    string
+	name    string // of current; without one, what the source says
 	doc     *source.Document
 	current *version // the last good one; nil if there never was one
-	state   string
-	reason  string // CamelCase, why; empty for the state itself
-	message string
+	outcome report   // of the last swap
+	aside   string   // why current is in quarantine; empty when it isn't
+	changes uint64   // of what there is to report
+	shown   report   // what was reported last
 	since   time.Time
 }
 
-func newSlot(key string) *slot { return &slot{key: key, state: stateLoading} }
+// newSlot makes the slot of a policy that isn't decided on yet. The caller holds
+// mu.
+func (m *manager) newSlot(d *source.Document) *slot {
+	s := &slot{key: d.Key, outcome: report{message: "still loading"}, shown: report{state: stateLoading}}
+	s.take(d, m.holder(d.Name, d.Key))
+	m.slots[d.Key] = s
+	return s
+}
 
 // take notes what the source says. While policy.yaml can't be read the policy
-// keeps the name that it had.
-func (s *slot) take(d *source.Document) {
+// keeps the name that it had, and while it can't be used that of the version
+// that decides. holder is the policy that has the name already, "" for none.
+func (s *slot) take(d *source.Document, holder string) {
 	s.doc = d
-	if s.name == "" || d.Policy != nil {
+	switch {
+	case s.current != nil:
+		s.name = s.current.name
+	case s.name != "" && d.Policy == nil:
+	case holder != "":
+		s.name = refusedName(d)
+	default:
 		s.name = d.Name
 	}
+}
+
+// refusedName is what a policy is called while another one has its name. No
+// policy can have given itself this name.
+func refusedName(d *source.Document) string {
+	name := d.Name + "_" + path.Base(d.Key)
+	return name[:min(len(name), validation.DNS1123SubdomainMaxLength)]
 }
 
 // suspended says whether the operator turned the policy off.
@@ -71,7 +87,7 @@ func (s *slot) entry(suspendAll bool) *entry {
 	if !e.fail {
 		return nil
 	}
-	e.reason = "no version can run: " + s.message
+	e.reason = "no version can run: " + s.outcome.message
 	return e
 }
 
@@ -80,27 +96,28 @@ func (s *slot) entry(suspendAll bool) *entry {
 func (m *manager) apply(d *source.Document) {
 	m.mu.Lock()
 	s := m.slots[d.Key]
+	if s != nil && s.doc.UID != d.UID {
+		// Another object of the same name: the news that the one before is gone
+		// was overtaken.
+		m.mu.Unlock()
+		m.remove(d.Key)
+		m.mu.Lock()
+		s = nil
+	}
 	if s == nil {
-		s = newSlot(d.Key)
-		m.slots[d.Key] = s
+		s = m.newSlot(d)
 	}
 	current := s.current
 	same := d.Err == nil && current != nil && current.module.Digest == d.ModuleDigest && current.policy.Equal(d.Policy)
-	taken := m.nameTaken(d)
-	before := s.name
-	s.take(d)
-	renamed := before != "" && before != s.name
+	holder := m.holder(d.Name, d.Key)
 	m.mu.Unlock()
 
-	if renamed {
-		m.forget(before)
-	}
 	for _, w := range d.Warnings {
 		m.logger.Info("Policy warning", "policy", d.Name, "source", d.Key, "warning", w)
 	}
 	err := d.Err
-	if taken != "" {
-		err = fmt.Errorf("name: want one that no other policy has, got %q, which is %s", d.Name, taken)
+	if err == nil && !same && holder != "" {
+		err = taken(d.Name, holder)
 	}
 	var next *version
 	if err == nil && !same {
@@ -109,121 +126,79 @@ func (m *manager) apply(d *source.Document) {
 	if err != nil && current == nil {
 		next = m.lastGood(d)
 	}
+	var q *store.Quarantine
 	if next != nil && current == nil {
-		m.restoreQuarantine(d, next)
+		q = m.restoreQuarantine(d, next)
 	}
-	m.swap(s, next, err)
+	m.swap(s, d, next, err)
+	if q != nil {
+		go m.awaitRelease(next, q.Until.Sub(m.host.clock()), q.Reason)
+	}
 }
 
-// nameTaken is the key of another policy that has the document's name; "" if
-// there is none. The caller holds mu.
-func (m *manager) nameTaken(d *source.Document) string {
-	for key, o := range m.slots {
-		if key != d.Key && o.current != nil && o.current.name == d.Name {
-			return key
+// holder is the key of another policy that has a name; "" if there is none. Of
+// two policies without a version the one whose key comes first has it. The
+// caller holds mu.
+func (m *manager) holder(name, key string) string {
+	for other, o := range m.slots {
+		if other != key && o.name == name && (o.current != nil || other < key) {
+			return other
 		}
 	}
 	return ""
 }
 
+func taken(name, holder string) error {
+	return fmt.Errorf("name: want one that no other policy has, got %q, which is %s", name, holder)
+}
+
 // swap makes next decide, if there is one, and reports how the policy is now.
-func (m *manager) swap(s *slot, next *version, err error) {
+func (m *manager) swap(s *slot, d *source.Document, next *version, err error) {
 	m.mu.Lock()
-	old := s.current
 	if next != nil {
-		s.current = next
-	}
-	state, reason, message := store.Active, "", ""
-	switch {
-	case err != nil:
-		state, message = store.Failed, err.Error()
-		if s.current != nil {
-			reason = store.RolledBack
-			message += "; version " + describeVersion(s.current) + " stays in force"
+		if holder := m.holder(next.name, s.key); holder != "" { // another loader was quicker
+			err = taken(next.name, holder)
+			next.release()
+			next = nil
 		}
-	case m.host.options.SuspendAll:
-		state, message = store.Suspended, "all policies are off (--berth-suspend-all)"
-	case s.suspended():
-		state, message = store.Suspended, "turned off by its operator"
 	}
-	s.message = message
+	old, before := s.current, s.name
+	if next != nil {
+		s.current, s.aside = next, ""
+	}
+	s.take(d, m.holder(d.Name, s.key))
+	s.outcome = m.outcomeOf(s, err)
+	s.changes++
+	changes, name := s.changes, s.name
 	m.publish()
-	doc, current := s.doc, s.current
 	m.mu.Unlock()
 
 	switch {
 	case err != nil:
-		metrics.Swaps.WithLabelValues(s.name, "failed").Inc()
-		m.logger.Error(err, "Policy failed", "policy", s.name, "source", s.key)
+		metrics.Swaps.WithLabelValues(name, "failed").Inc()
+		m.logger.Error(err, "Policy failed", "policy", name, "source", s.key)
 	case next != nil:
-		metrics.Swaps.WithLabelValues(s.name, "active").Inc()
-		m.logger.Info("Policy active", "policy", s.name, "source", s.key, "digest", next.module.Digest, "version", next.desc.Version, "policyHash", next.policy.Hash())
-		if m.store != nil && doc.Ref != nil {
-			m.store.Save(store.Copy{Key: s.key, UID: doc.UID, Name: s.name, PolicyYAML: doc.PolicyYAML, Module: doc.Module, ModuleDigest: doc.ModuleDigest})
+		metrics.Swaps.WithLabelValues(name, "active").Inc()
+		m.logger.Info("Policy active", "policy", name, "source", s.key, "digest", next.module.Digest, "version", next.desc.Version, "policyHash", next.policy.Hash())
+		if m.store != nil && d.Ref != nil {
+			m.store.Save(store.Copy{Key: s.key, UID: d.UID, Name: name, PolicyYAML: d.PolicyYAML, Module: d.Module, ModuleDigest: d.ModuleDigest})
 		}
 	}
-	m.host.activate(m.host.rejections.ofPolicy(s.name))
-	report := func() { m.setState(s, current, state, reason, message) }
+	m.host.activate(m.host.rejections.ofPolicy(name))
+	if before != "" && before != name {
+		m.host.activate(m.host.rejections.ofPolicy(before))
+		m.forget(before)
+		m.retryNamed(before, s.key)
+	}
+	if next != nil && (old == nil || old.name != name) {
+		m.retryNamed(name, s.key) // one without a version may have had the name
+	}
 	if next != nil && old != nil {
 		old.release()
-		time.AfterFunc(batchAge, report)
+		time.AfterFunc(batchAge, func() { m.report(s, changes) })
 		return
 	}
-	report()
-}
-
-// setState records and reports a policy's state, unless another version came
-// in between.
-func (m *manager) setState(s *slot, of *version, state, reason, message string) {
-	m.mu.Lock()
-	if s.current != of || m.slots[s.key] != s {
-		m.mu.Unlock()
-		return
-	}
-	if s.state != state || s.since.IsZero() {
-		s.since = m.host.clock()
-	}
-	s.state, s.reason, s.message = state, reason, message
-	status := m.status(s)
-	m.mu.Unlock()
-	for _, x := range states {
-		value := 0.0
-		if x == state {
-			value = 1
-		}
-		metrics.State.WithLabelValues(s.name, x).Set(value)
-	}
-	if m.store != nil {
-		m.store.SetStatus(status)
-		m.refreshWeights(s)
-	}
-}
-
-// refreshWeights reports the other scoring policies again: what their weights
-// amount to depends on all of them.
-func (m *manager) refreshWeights(changed *slot) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, s := range m.slots {
-		if s != changed && s.state != stateLoading && s.current != nil && s.current.points[abi.Score] {
-			m.store.SetStatus(m.status(s))
-		}
-	}
-}
-
-// status is the policy's status document. The caller holds mu.
-func (m *manager) status(s *slot) store.Status {
-	st := store.Status{Name: s.name, Source: s.key, State: s.state, Reason: s.reason, Message: s.message, Since: s.since, Ref: s.doc.Ref}
-	if v := s.current; v != nil {
-		st.Mode = string(v.policy.Mode)
-		st.Digest, st.Version, st.PolicyHash = v.module.Digest, v.desc.Version, v.policy.Hash()
-		st.Points = v.desc.Points
-		st.Weight = v.policy.Weight
-		if v.points[abi.Score] {
-			st.EffectiveWeights = m.host.effectiveWeights(v.policy)
-		}
-	}
-	return st
+	m.report(s, changes)
 }
 
 // build makes a version: load, describe, configure, probe. Nothing of it is on
@@ -249,7 +224,7 @@ func (m *manager) build(ctx context.Context, key string, wasm []byte, digest str
 		name: p.Name, key: key, policy: p, module: shared.module, desc: shared.desc, config: config,
 		reads: map[string]bool{}, stamp: m.nextStamp(),
 		onClose: func() {
-			metrics.LiveInstances.WithLabelValues(p.Name).Dec()
+			m.live.add(p.Name, -1)
 			m.mods.put(shared)
 		},
 	}
@@ -273,7 +248,7 @@ func (m *manager) build(ctx context.Context, key string, wasm []byte, digest str
 		_ = v.inst.Close()
 		return nil, err
 	}
-	metrics.LiveInstances.WithLabelValues(p.Name).Inc()
+	m.live.add(p.Name, 1)
 	return v, nil
 }
 
@@ -292,72 +267,6 @@ func (m *manager) lastGood(d *source.Document) *version {
 		m.logger.Error(err, "Use last-good copy", "policy", d.Name, "source", d.Key)
 	}
 	return v
-}
-
-// restoreQuarantine puts a version back into the quarantine that it was in
-// before a restart.
-func (m *manager) restoreQuarantine(d *source.Document, v *version) {
-	c, err := m.storedCopy(d)
-	if err != nil || c == nil || c.Quarantine == nil {
-		return
-	}
-	q := c.Quarantine
-	if q.ModuleDigest != v.module.Digest || q.PolicyHash != v.policy.Hash() || !m.host.clock().Before(q.Until) {
-		return
-	}
-	v.health.restore(q.Times, q.Until)
-	go m.awaitRelease(v, q.Until.Sub(m.host.clock()), q.Reason)
-}
-
-// faulted reports a fault in a cycle and quarantines the policy if it has had
-// too many in a row. It is called with the version's lock held.
-func (h *Host) faulted(v *version, f *guest.Fault, pod *v1.Pod) {
-	h.logger.Error(f.Err, "Policy fault", "policy", v.name, "digest", v.module.Digest, "point", f.Point, "cause", f.Cause, "pod", pod.Namespace+"/"+pod.Name, "output", f.Output)
-	d, times := v.health.fault(h.clock())
-	if d == 0 {
-		return
-	}
-	reason := fmt.Sprintf("faults in %d attempts in a row, the last one %v", quarantineAfter, f)
-	go h.manager.quarantine(v, d, times, reason)
-}
-
-// quarantine records a policy's quarantine and waits until it is over.
-func (m *manager) quarantine(v *version, d time.Duration, times int, reason string) {
-	if m.store != nil {
-		m.store.SetQuarantine(v.key, &store.Quarantine{ModuleDigest: v.module.Digest, PolicyHash: v.policy.Hash(), Times: times, Until: m.host.clock().Add(d), Reason: reason})
-	}
-	m.awaitRelease(v, d, reason)
-}
-
-// awaitRelease reports a policy as quarantined and, when the time is over, frees
-// its pods: the policy is on probation.
-func (m *manager) awaitRelease(v *version, d time.Duration, reason string) {
-	if s := m.slotOf(v); s != nil {
-		m.setState(s, v, store.Quarantined, "", fmt.Sprintf("%s; tried again in %s", reason, d.Round(time.Second)))
-	}
-	select {
-	case <-m.ctx.Done():
-		return
-	case <-time.After(d):
-	}
-	s := m.slotOf(v)
-	if s == nil || v.health.quarantined(m.host.clock()) {
-		return // replaced, or quarantined again by a cycle that was under way
-	}
-	m.setState(s, v, store.Active, "", "on probation after a quarantine")
-	if m.store != nil {
-		m.store.SetQuarantine(v.key, nil)
-	}
-	m.host.activate(m.host.rejections.ofPolicy(v.name))
-}
-
-func (m *manager) slotOf(v *version) *slot {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s := m.slots[v.key]; s != nil && s.current == v {
-		return s
-	}
-	return nil
 }
 
 // guestLog writes what a guest says to the scheduler's log.

@@ -67,11 +67,13 @@ func testBadUpdate(t *testing.T, e Engine) {
 		}
 	}
 	t.Run("a name that another policy has", func(t *testing.T) {
-		before := swaps(w, w.Named("two"), "failed")
 		thief := policy("thief", "accept")
 		thief.Fields += "\nname: " + w.Named("two")
 		w.write(thief)
-		w.Eventually("it is refused", func() bool { return swaps(w, w.Named("two"), "failed") > before })
+		w.failure(w.Named("two")+"_thief", "name: want one that no other policy has", w.Named("two"))
+		if !w.state(w.Named("two"), "Active") {
+			t.Errorf("want the status of the policy that has the name left alone, got %s", w.Status(w.Named("two")))
+		}
 		if diff := cmp.Diff(want, verdicts()); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}

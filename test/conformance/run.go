@@ -48,6 +48,7 @@ var cases = []struct {
 	{"Strings without end", testStrings},
 	{"Many faults", testManyFaults},
 	{"Swap", testSwap},
+	{"Names and reports", testNames},
 	{"Views", testViews},
 	{"Batching", testBatching},
 	{"Batch", testBatch},
