@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/berth-scheduler/berth/host/metrics"
 	"github.com/berth-scheduler/berth/host/policy"
 	"github.com/berth-scheduler/berth/host/source"
 	"github.com/berth-scheduler/berth/host/store"
@@ -16,6 +17,7 @@ import (
 // A ConfigMap deleted and made anew may be seen as one change. What the new one
 // replaces is gone, also when the new one can't be used.
 func TestRecreatedSource(t *testing.T) {
+	metrics.Register()
 	m := &manager{
 		host:    New(Options{}),
 		queue:   workqueue.NewTyped[string](),
