@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/host/engine"
@@ -31,7 +32,11 @@ func HostFuncs() []engine.HostFunc {
 			panic("import " + f.Name + " is in abi.Imports but the host has no function for it")
 		}
 		hf := engine.HostFunc{Module: abi.Module, Name: f.Name, Call: func(i engine.Instance, stack []uint64) error {
-			return call(i.Data().(*Instance), stack)
+			in := i.Data().(*Instance)
+			if in.inst == nil {
+				return errors.New("the start function must not call the host")
+			}
+			return call(in, stack)
 		}}
 		for _, t := range f.Params {
 			hf.Params = append(hf.Params, engine.ValueType(t))
@@ -85,7 +90,7 @@ func hostLog(in *Instance, stack []uint64) error {
 		return fmt.Errorf("log: %w", err)
 	}
 	line := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r

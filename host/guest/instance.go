@@ -70,7 +70,10 @@ type Instance struct {
 
 	slots   []slot
 	nodeBuf []byte
-	reasons reasonCache
+	// Of Call: what goes through an interface would be allocated each time.
+	frameBuf [abi.FrameSize]byte
+	stack    [1]uint64
+	reasons  reasonCache
 
 	now       int64  // what the clock stands at
 	logged    int    // bytes of this call's output

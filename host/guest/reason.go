@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"unicode"
@@ -18,11 +19,17 @@ const maxCachedReasons = 512
 // 5,000 nodes for the same reason allocates nothing.
 type reasonCache struct {
 	prefix string
+	none   []string
 	sets   map[string][]string
 	key    []byte
 }
 
-// verdict checks a code against the point's and reads its reasons.
+// noReason stands in for the reasons that a guest leaves out: a pod's event must
+// name the policy.
+const noReason = "no reason given"
+
+// verdict checks a code against the point's and reads its reasons. Every code
+// but Success and Skip has at least one.
 func (in *Instance) verdict(info *abi.PointInfo, code, n, ptr uint32) (Verdict, error) {
 	allowed := false
 	for _, c := range info.Codes {
@@ -31,8 +38,14 @@ func (in *Instance) verdict(info *abi.PointInfo, code, n, ptr uint32) (Verdict, 
 	if !allowed {
 		return Verdict{}, fmt.Errorf("code: want one of %v, got %s", info.Codes, abi.Code(code))
 	}
-	if n == 0 || abi.Code(code) == abi.Success {
-		return Verdict{Code: abi.Code(code)}, nil
+	if c := abi.Code(code); c == abi.Success || c == abi.Skip {
+		return Verdict{Code: c}, nil
+	}
+	if n == 0 {
+		if in.reasons.none == nil {
+			in.reasons.none = []string{in.reasons.prefix + noReason}
+		}
+		return Verdict{abi.Code(code), in.reasons.none}, nil
 	}
 	reasons, err := in.readReasons(n, ptr)
 	return Verdict{abi.Code(code), reasons}, err
@@ -72,7 +85,7 @@ func (in *Instance) readReasons(n, ptr uint32) ([]string, error) {
 		if err := checkText(text); err != nil {
 			return nil, fmt.Errorf("reason: %w", err)
 		}
-		set[i] = rc.prefix + string(text)
+		set[i] = rc.prefix + cmp.Or(string(text), noReason)
 		start = ends[i] + 1
 	}
 	if len(rc.sets) < maxCachedReasons {
