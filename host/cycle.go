@@ -12,7 +12,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -43,7 +42,7 @@ type cycle struct {
 	now      int64
 	group    fwk.PodGroupCycleState // of a pod-group simulation, where generations don't tell what changed
 	policies []*cyclePolicy
-	allowed  sets.Set[string] // what PreFilter narrowed the nodes to; nil is all
+	order    []int32 // places in the node index of what PreFilter narrowed the nodes to; nil is all
 
 	reserved atomic.Bool // past Reserve: ends with PostBind or Unreserve
 	ended    sync.Once
@@ -56,15 +55,17 @@ type cyclePolicy struct {
 	entry    *entry
 	blocked  *fwk.Status
 
-	started   bool
-	skip      bool           // PreFilter said Skip: no Filter, AddPod, RemovePod
-	rejected  *guest.Verdict // PreFilter said Unschedulable without a state
-	gen       uint64 // generation of the instance that holds the states
-	states    bool   // the guest holds states of this cycle
-	faults    int
-	failed    *guest.Fault
-	chunk     int  // nodes of the next guest call of filter
-	alone     bool // after a fault in a chunk each node is asked alone
+	started  bool
+	skip     bool           // PreFilter said Skip: no Filter, AddPod, RemovePod
+	rejected *guest.Verdict // PreFilter said Unschedulable without a state
+	gen      uint64         // generation of the instance that holds the states
+	states   bool           // the guest holds states of this cycle
+	faults   int
+	charged  bool // a fault counts for the policy's health
+	failed   *guest.Fault
+	chunk    int  // nodes of the next guest call of filter
+	next     int  // place in cycle.order of the next node to go along
+	alone    bool // after a fault in a chunk each node is asked alone
 }
 
 // cycleState is a cycle in a CycleState. Clones share the cycle; what AddPod
@@ -200,13 +201,13 @@ func (cp *cyclePolicy) endCycle(c *cycle) {
 	v := cp.version
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if cp.started && cp.faults == 0 {
-		v.health.ok()
-	}
 	if cp.states && v.inst != nil && !v.inst.Dead() && v.gen == cp.gen {
 		if err := v.inst.EndCycle(c.id); err != nil {
-			cp.note(c, abi.Unreserve, err)
+			cp.charge(c, abi.Unreserve, err)
 		}
+	}
+	if cp.started && cp.faults == 0 {
+		v.health.ok()
 	}
 }
 
@@ -270,26 +271,37 @@ func (cp *cyclePolicy) call(c *cycle, call *guest.Call) error {
 	return nil
 }
 
-// note counts a fault at a point and reports it. It returns the fault.
+// note counts a fault at a point. It returns the fault.
 func (cp *cyclePolicy) note(c *cycle, p abi.Point, err error) *guest.Fault {
 	f, ok := guest.AsFault(err)
 	if !ok {
 		f = &guest.Fault{Cause: guest.Trap, Err: err}
 	}
 	f.Point = p // what failed may be the alloc before the call
-	if cp.faults == 0 {
-		c.host.faulted(cp.version, f, c.pod)
-	}
 	cp.faults++
 	metrics.Faults.WithLabelValues(cp.name, f.Point.String(), string(f.Cause)).Inc()
 	return f
 }
 
-// fail ends the policy for the rest of the cycle.
-func (cp *cyclePolicy) fail(c *cycle, p abi.Point, err error) *guest.Fault {
+// charge is note for a fault that is the answer to what the framework asked. The
+// first in a cycle is reported and counts for the policy's health; after
+// maxFaults the policy has failed for the rest of the cycle.
+func (cp *cyclePolicy) charge(c *cycle, p abi.Point, err error) *guest.Fault {
 	f := cp.note(c, p, err)
-	cp.failed = f
+	if !cp.charged {
+		cp.charged = true
+		c.host.faulted(cp.version, f, c.pod)
+	}
+	if cp.faults >= maxFaults {
+		cp.failed = f
+	}
 	return f
+}
+
+// fail is charge where the policy can't go on in this cycle.
+func (cp *cyclePolicy) fail(c *cycle, p abi.Point, err error) *guest.Fault {
+	cp.failed = cp.charge(c, p, err)
+	return cp.failed
 }
 
 // onFault is what a fault means for the pod at a point: nil if the policy is

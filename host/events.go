@@ -67,9 +67,9 @@ func (b *Berth) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, e
 }
 
 // hint answers for one kind of event: Queue if any policy that turned the pod
-// down reads what the event may have changed, or is no longer the one that
-// decides. A label change of the pod itself may also change which policies
-// match.
+// down reads what the event may have changed. A label change of the pod itself
+// may also change which policies match. A policy that isn't the one that decides
+// any more has its pods activated by the swap.
 func (b *Berth) hint(sections []string) fwk.QueueingHintFn {
 	own := len(sections) > 0 && sections[0] == abi.PodSections[abi.PodLabels].Name
 	return func(_ klog.Logger, pod *v1.Pod, _, _ any) (fwk.QueueingHint, error) {

@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -22,6 +23,8 @@ func (b *Berth) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, ni fw
 	if cs == nil {
 		return nil
 	}
+	slot, resident := b.host.index.snapshotSlot(ni)
+	resident = resident && !cs.changed && cs.group == nil
 	for i, cp := range cs.policies {
 		if cp.blocked != nil {
 			return b.reject(cs.cycle, cp, cp.blocked.Clone())
@@ -29,7 +32,7 @@ func (b *Berth) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, ni fw
 		if cp.skip || !cp.points[abi.Filter] {
 			continue
 		}
-		verdict, f := cp.filter(cs, i, ni)
+		verdict, f := cp.filter(cs, i, ni, slot, resident)
 		if f != nil {
 			if s := cp.onFault(abi.Filter, f); s != nil {
 				return s
@@ -49,16 +52,16 @@ func (b *Berth) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, ni fw
 	return nil
 }
 
-// filter is one policy's verdict for one node.
-func (cp *cyclePolicy) filter(cs *cycleState, i int, ni fwk.NodeInfo) (guest.Verdict, *guest.Fault) {
+// filter is one policy's verdict for one node. What isn't resident, a modified
+// copy or a node in a state that AddPod or RemovePod changed, is asked anew.
+func (cp *cyclePolicy) filter(cs *cycleState, i int, ni fwk.NodeInfo, slot uint32, resident bool) (guest.Verdict, *guest.Fault) {
 	c, v := cs.cycle, cp.version
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if cp.rejected != nil {
 		return *cp.rejected, nil
 	}
-	slot, inSnapshot := c.host.index.snapshotSlot(ni)
-	if cs.changed || c.group != nil || !inSnapshot {
+	if !resident {
 		return cp.filterScratch(cs, i, slot, ni)
 	}
 	for int(slot) >= len(v.answers) {
@@ -87,17 +90,8 @@ func (cp *cyclePolicy) filter(cs *cycleState, i int, ni fwk.NodeInfo) (guest.Ver
 	}
 }
 
-// charge counts a fault of a single node. After maxFaults the policy has
-// failed for the rest of the cycle.
-func (cp *cyclePolicy) charge(c *cycle, p abi.Point, err error) *guest.Fault {
-	f := cp.note(c, p, err)
-	if cp.faults >= maxFaults {
-		cp.failed = f
-	}
-	return f
-}
-
-// filterChunk evaluates a node and some of those behind it in the list.
+// filterChunk evaluates a node and some of those that will be asked for next:
+// behind it in the list, or of those that PreFilter left.
 func (cp *cyclePolicy) filterChunk(cs *cycleState, i int, slot uint32, ni fwk.NodeInfo) error {
 	c, v := cs.cycle, cp.version
 	x := &c.host.index
@@ -106,16 +100,20 @@ func (cp *cyclePolicy) filterChunk(cs *cycleState, i int, slot uint32, ni fwk.No
 	if cp.alone {
 		want = 1
 	}
-	for at, seen := int(x.pos[slot])+1, 1; len(v.pending) < want && seen < len(x.list); at, seen = at+1, seen+1 {
-		n := x.list[at%len(x.list)]
-		s, ok := x.snapshotSlot(n)
-		if !ok || (int(s) < len(v.answers) && v.answers[s].cycle == c.id) {
-			continue
+	goAlong := func(place int32) {
+		s := x.at[place]
+		if s != slot && (int(s) >= len(v.answers) || v.answers[s].cycle != c.id) {
+			v.pending = append(v.pending, pendingNode{s, x.list[place]})
 		}
-		if c.allowed != nil && !c.allowed.Has(n.Node().Name) {
-			continue
+	}
+	if c.order != nil {
+		for ; len(v.pending) < want && cp.next < len(c.order); cp.next++ {
+			goAlong(c.order[cp.next])
 		}
-		v.pending = append(v.pending, pendingNode{s, n})
+	} else {
+		for i := 1; len(v.pending) < want && i < len(x.list); i++ {
+			goAlong(int32((int(x.pos[slot]) + i) % len(x.list)))
+		}
 	}
 	v.refBuf = v.refBuf[:0]
 	for _, n := range v.pending {
@@ -129,7 +127,7 @@ func (cp *cyclePolicy) filterChunk(cs *cycleState, i int, slot uint32, ni fwk.No
 		return err
 	}
 	if v.result.Code != abi.Success {
-		return &guest.Fault{Cause: guest.BadResult, Point: abi.Filter, Err: callRefused(v.result.Verdict)}
+		return &guest.Fault{Cause: guest.BadResult, Point: abi.Filter, Err: cp.callRefused(v.result.Verdict)}
 	}
 	for j, n := range v.pending {
 		for int(n.slot) >= len(v.answers) {
@@ -156,7 +154,7 @@ func (cp *cyclePolicy) filterScratch(cs *cycleState, i int, slot uint32, ni fwk.
 		err = cp.call(c, &guest.Call{Point: abi.Filter, Nodes: v.refBuf, State: cs.states[i]})
 	}
 	if err == nil && v.result.Code != abi.Success {
-		err = &guest.Fault{Cause: guest.BadResult, Point: abi.Filter, Err: callRefused(v.result.Verdict)}
+		err = &guest.Fault{Cause: guest.BadResult, Point: abi.Filter, Err: cp.callRefused(v.result.Verdict)}
 	}
 	if err != nil {
 		return guest.Verdict{}, cp.charge(c, abi.Filter, err)
@@ -166,9 +164,9 @@ func (cp *cyclePolicy) filterScratch(cs *cycleState, i int, slot uint32, ni fwk.
 
 // callRefused is the error of a call that the guest answered with a code of
 // its own where the verdicts were wanted.
-func callRefused(v guest.Verdict) error {
-	if len(v.Reasons) > 0 {
-		return fmt.Errorf("the call ended with %s: %s", v.Code, v.Reasons[0])
+func (cp *cyclePolicy) callRefused(v guest.Verdict) error {
+	if len(v.Reasons) > 0 { // they name the policy, as the error will
+		return fmt.Errorf("the call ended with %s: %s", v.Code, strings.TrimPrefix(v.Reasons[0], cp.name+": "))
 	}
 	return fmt.Errorf("the call ended with %s", v.Code)
 }

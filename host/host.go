@@ -114,7 +114,7 @@ func (h *Host) podGone(obj any) {
 		obj = t.Obj
 	}
 	if pod, ok := obj.(*v1.Pod); ok {
-		h.rejections.forget(pod.UID)
+		h.rejections.drop(pod.UID)
 	}
 }
 

@@ -3,6 +3,9 @@
 package host
 
 import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
@@ -16,6 +19,7 @@ type nodeIndex struct {
 	pos   []int32  // by slot: place in list
 	free  []uint32
 	list  []fwk.NodeInfo
+	at    []uint32 // by place in list: slot
 }
 
 // update takes the list that the framework passed to PreFilter. The framework
@@ -28,20 +32,17 @@ func (x *nodeIndex) update(list []fwk.NodeInfo) (gone []uint32) {
 	if x.slots == nil {
 		x.slots = make(map[string]uint32, len(list))
 	}
-	x.list = list
+	x.list, x.at = list, make([]uint32, len(list))
 	for i := range x.pos {
 		x.pos[i] = -1
 	}
 	for i, ni := range list {
-		node := ni.Node()
-		if node == nil {
-			continue
-		}
-		slot, ok := x.slots[node.Name]
+		name := ni.Node().Name
+		slot, ok := x.slots[name]
 		if !ok {
-			slot = x.take(node.Name)
+			slot = x.take(name)
 		}
-		x.pos[slot] = int32(i)
+		x.pos[slot], x.at[i] = int32(i), slot
 	}
 	for name, slot := range x.slots {
 		if x.pos[slot] < 0 {
@@ -73,6 +74,18 @@ func (x *nodeIndex) take(name string) uint32 {
 func (x *nodeIndex) slot(name string) (uint32, bool) {
 	s, ok := x.slots[name]
 	return s, ok
+}
+
+// places are where nodes stand in the list, in its order. It is not nil.
+func (x *nodeIndex) places(names sets.Set[string]) []int32 {
+	places := make([]int32, 0, len(names))
+	for name := range names {
+		if slot, ok := x.slots[name]; ok {
+			places = append(places, x.pos[slot])
+		}
+	}
+	slices.Sort(places)
+	return places
 }
 
 // snapshotSlot finds the slot of exactly this node info: one from the list of

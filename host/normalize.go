@@ -43,11 +43,7 @@ func (b *Berth) NormalizeScore(_ context.Context, state fwk.CycleState, _ *v1.Po
 		if !use {
 			continue
 		}
-		if err := ps.normalize(now.cycle, raw, scores); err != nil {
-			f, ok := guest.AsFault(err)
-			if !ok {
-				f = &guest.Fault{Cause: guest.BadResult, Point: abi.NormalizeScore, Err: err}
-			}
+		if f := ps.normalize(now.cycle, raw, scores); f != nil {
 			if s := ps.cp.onFault(abi.NormalizeScore, f); s != nil {
 				return s
 			}
@@ -91,23 +87,32 @@ func (ps *policyScores) value(pos int) (int64, bool) {
 }
 
 // normalize maps raw to 0..100 in place.
-func (ps *policyScores) normalize(c *cycle, raw []int64, scores fwk.NodeScoreList) error {
-	switch how := ps.cp.desc.Normalize; how {
+func (ps *policyScores) normalize(c *cycle, raw []int64, scores fwk.NodeScoreList) *guest.Fault {
+	cp := ps.cp
+	cp.version.mu.Lock()
+	defer cp.version.mu.Unlock()
+	var err error
+	switch how := cp.desc.Normalize; how {
 	case abi.NormalizeMax, abi.NormalizeReversed:
-		if err := normalizeMax(raw, scores, how == abi.NormalizeReversed); err != nil {
-			return err
-		}
+		err = normalizeMax(raw, scores, how == abi.NormalizeReversed)
 	case abi.NormalizeCustom:
-		if err := ps.normalizeCustom(c, raw); err != nil {
-			return err
+		if f := cp.enter(c, abi.NormalizeScore); f != nil {
+			return f
+		}
+		err = ps.normalizeCustom(c, raw)
+	}
+	for i := 0; err == nil && i < len(raw); i++ {
+		if err = guest.ScoreInRange(raw[i]); err != nil {
+			err = fmt.Errorf("node %q: %w", scores[i].Name, err)
 		}
 	}
-	for i, s := range raw {
-		if err := guest.ScoreInRange(s); err != nil {
-			return fmt.Errorf("node %q: %w", scores[i].Name, err)
-		}
+	if err == nil {
+		return nil
 	}
-	return nil
+	if _, ok := guest.AsFault(err); !ok {
+		err = &guest.Fault{Cause: guest.BadResult, Err: err}
+	}
+	return cp.fail(c, abi.NormalizeScore, err)
 }
 
 // normalizeMax scales so that the highest becomes 100, as the in-tree plugins
@@ -135,15 +140,10 @@ func normalizeMax(raw []int64, scores fwk.NodeScoreList, reversed bool) error {
 }
 
 // normalizeCustom asks the guest: all raw scores in chunks, then the normalised
-// ones in chunks.
+// ones in chunks. The caller holds mu and entered.
 func (ps *policyScores) normalizeCustom(c *cycle, raw []int64) error {
 	cp := ps.cp
 	v := cp.version
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if f := cp.enter(c, abi.NormalizeScore); f != nil {
-		return f
-	}
 	ask := func(phase abi.Phase, from, to int) error {
 		call := &guest.Call{Point: abi.NormalizeScore, Phase: phase, State: ps.state}
 		for i := from; i < to; i++ {
@@ -151,10 +151,10 @@ func (ps *policyScores) normalizeCustom(c *cycle, raw []int64) error {
 		}
 		call.Nodes = make([]guest.NodeRef, to-from)
 		if err := cp.call(c, call); err != nil {
-			return cp.fail(c, abi.NormalizeScore, err)
+			return err
 		}
 		if v.result.Code != abi.Success {
-			return &guest.Fault{Cause: guest.BadResult, Point: abi.NormalizeScore, Err: callRefused(v.result.Verdict)}
+			return &guest.Fault{Cause: guest.BadResult, Point: abi.NormalizeScore, Err: cp.callRefused(v.result.Verdict)}
 		}
 		return nil
 	}

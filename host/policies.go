@@ -75,6 +75,17 @@ func (e *entry) available(now time.Time) (*version, *fwk.Status) {
 	return nil, nil
 }
 
+// has says whether the set has the policy of an entry as it was: what decides
+// about a pod that matches it is the same.
+func (s *activeSet) has(e *entry) bool {
+	for _, x := range s.entries {
+		if x.name == e.name {
+			return x.version == e.version && x.suspend == e.suspend && x.fail == e.fail && x.reason == e.reason
+		}
+	}
+	return false
+}
+
 // scoreWeights is Σw of a profile: the weights of its scoring policies, whether
 // they match a pod or not.
 func (s *activeSet) scoreWeights(profile string) int64 {

@@ -13,17 +13,18 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/host/guest"
+	"github.com/berth-scheduler/berth/host/policy"
 )
 
 // PreFilter starts a cycle: it fixes which policies match and on which version
 // they run, asks those that implement pre_filter, and intersects their sets of
 // nodes. It answers Skip when no policy has anything to filter.
 func (b *Berth) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	b.host.rejections.clear(pod)
 	cs := b.host.begin(state, b.profile, pod, nodes)
 	if cs == nil {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	b.host.rejections.clear(pod)
 	var (
 		allowed  sets.Set[string] // nil is all
 		narrowed []string         // who narrowed it
@@ -46,7 +47,7 @@ func (b *Berth) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 		}
 		if set != nil {
 			narrowed = append(narrowed, cp.name)
-			b.host.rejections.add(pod, cp.entry) // what lets it take other nodes may help, too
+			b.record(cs.cycle, cp) // what lets it take other nodes may help, too
 			if allowed == nil {
 				allowed = set
 			} else {
@@ -65,23 +66,39 @@ func (b *Berth) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 		return nil, nil
 	}
 	if len(allowed) == 0 {
-		for _, cp := range cs.policies {
-			b.host.rejections.add(pod, cp.entry)
-		}
 		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("no node is in the sets of the policies %v together", narrowed))
 	}
-	cs.allowed = allowed
+	cs.order = b.host.index.places(allowed)
 	return &fwk.PreFilterResult{NodeNames: allowed}, nil
 }
 
 // PreFilterExtensions is the plugin itself.
 func (b *Berth) PreFilterExtensions() fwk.PreFilterExtensions { return b }
 
-// reject records which policy turned the pod down, so that only events that
-// concern it requeue the pod.
+// reject is the status of a policy that turned the pod down.
 func (b *Berth) reject(c *cycle, cp *cyclePolicy, status *fwk.Status) *fwk.Status {
-	b.host.rejections.add(c.pod, cp.entry)
+	b.record(c, cp)
 	return status
+}
+
+// record notes which policy turned the pod down, so that only what concerns it
+// requeues the pod. If the policy is another one by now, whoever swapped it has
+// looked for its pods before this one was noted: the pod, which is in flight, is
+// marked to be queued again at once.
+func (b *Berth) record(c *cycle, cp *cyclePolicy) {
+	if b.host.rejections.add(c.pod, cp.entry) && b.host.outdated(c, cp) {
+		b.host.activate([]*v1.Pod{c.pod})
+	}
+}
+
+// outdated says whether the policy's answer in this cycle is no longer the one
+// that it would give.
+func (h *Host) outdated(c *cycle, cp *cyclePolicy) bool {
+	if set := h.active.Load(); set != c.set && !set.has(cp.entry) {
+		return true
+	}
+	quarantined := cp.blocked != nil && cp.entry.version != nil
+	return quarantined && !cp.entry.version.health.quarantined(h.clock())
 }
 
 // preFilter asks one policy. The set of nodes is nil if it doesn't narrow it.
@@ -95,12 +112,12 @@ func (cp *cyclePolicy) preFilter(cs *cycleState, i int, nodes []fwk.NodeInfo) (*
 		return cp.onFault(abi.PreFilter, f), nil
 	}
 	set, verdict, handle, err := cp.askPreFilter(cs.cycle, nodes)
-	if err != nil {
-		return cp.onFault(abi.PreFilter, cp.fail(cs.cycle, abi.PreFilter, err)), nil
-	}
 	if handle != 0 {
 		cs.states[i] = handle
 		cp.states = true
+	}
+	if err != nil {
+		return cp.onFault(abi.PreFilter, cp.fail(cs.cycle, abi.PreFilter, err)), nil
 	}
 	switch verdict.Code {
 	case abi.Success:
@@ -109,7 +126,11 @@ func (cp *cyclePolicy) preFilter(cs *cycleState, i int, nodes []fwk.NodeInfo) (*
 		cp.skip = true
 		return nil, nil
 	case abi.Error:
-		return fwk.NewStatus(fwk.Error, verdict.Reasons...), nil
+		if cp.policy.OnFailure(abi.PreFilter) == policy.Ignore {
+			cp.skip = true
+			return nil, nil
+		}
+		return status(verdict), nil
 	}
 	if handle == 0 {
 		v := verdict
@@ -167,11 +188,15 @@ func (cp *cyclePolicy) askPreFilter(c *cycle, nodes []fwk.NodeInfo) (set sets.Se
 		if take(); verdict.Code != abi.Success {
 			return set, verdict, handle, nil
 		}
-		for i := range part {
-			if v.result.Verdicts[i].Code == abi.Success {
-				left.Insert(part[i].Node().Name)
-			} else {
+		for i, ni := range part {
+			switch code := v.result.Verdicts[i].Code; code {
+			case abi.Success:
+				left.Insert(ni.Node().Name)
+			case abi.Skip:
 				out = true
+			default:
+				err = fmt.Errorf("node %q: want %s or %s in a chunk, got %s", ni.Node().Name, abi.Success, abi.Skip, code)
+				return nil, verdict, handle, &guest.Fault{Cause: guest.BadResult, Err: err}
 			}
 		}
 	}
@@ -281,6 +306,9 @@ func (cp *cyclePolicy) change(cs *cycleState, i int, p abi.Point, pod *v1.Pod, n
 	}()
 	if err != nil {
 		return cp.onFault(p, cp.fail(cs.cycle, p, err))
+	}
+	if v.result.Code == abi.Error && cp.policy.OnFailure(p) == policy.Ignore {
+		return nil
 	}
 	return status(v.result.Verdict)
 }

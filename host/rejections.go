@@ -3,11 +3,17 @@
 package host
 
 import (
+	"slices"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
+
+// maxGone is how many deleted pods are remembered: one that is deleted during
+// its attempt would else be recorded and never forgotten. Far fewer are deleted
+// while an attempt lasts.
+const maxGone = 1024
 
 // rejections records which policies turned a pod down in its last attempt. The
 // queue knows only "Berth"; hints and swaps ask here. It is safe for
@@ -15,6 +21,8 @@ import (
 type rejections struct {
 	mu   sync.RWMutex
 	pods map[types.UID]*rejection
+	gone [maxGone]types.UID // a ring of the last deleted pods
+	next int
 }
 
 // rejection is a pod's record.
@@ -32,18 +40,21 @@ func (r *rejections) clear(pod *v1.Pod) {
 	}
 }
 
-// add notes that a policy turned the pod down. It is called before the pod is
-// queued again, from many goroutines.
-func (r *rejections) add(pod *v1.Pod, e *entry) {
+// add notes that a policy turned the pod down, and says whether that is new. It
+// is called before the pod is queued again, from many goroutines.
+func (r *rejections) add(pod *v1.Pod, e *entry) bool {
 	r.mu.RLock()
 	rec := r.pods[pod.UID]
 	known := rec != nil && rec.has(e)
 	r.mu.RUnlock()
 	if known {
-		return
+		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if slices.Contains(r.gone[:], pod.UID) {
+		return false
+	}
 	if r.pods == nil {
 		r.pods = map[types.UID]*rejection{}
 	}
@@ -52,25 +63,29 @@ func (r *rejections) add(pod *v1.Pod, e *entry) {
 		rec = &rejection{pod: pod}
 		r.pods[pod.UID] = rec
 	}
-	if !rec.has(e) {
-		rec.by = append(rec.by, e)
+	if rec.has(e) {
+		return false
 	}
+	rec.by = append(rec.by, e)
+	return true
 }
 
-func (rec *rejection) has(e *entry) bool {
-	for _, x := range rec.by {
-		if x == e {
-			return true
-		}
-	}
-	return false
-}
+func (rec *rejection) has(e *entry) bool { return slices.Contains(rec.by, e) }
 
-// forget drops a pod that is bound or gone.
+// forget drops a pod that is bound.
 func (r *rejections) forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.pods, uid)
+}
+
+// drop forgets a pod that is deleted, for good.
+func (r *rejections) drop(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.pods, uid)
+	r.gone[r.next] = uid
+	r.next = (r.next + 1) % maxGone
 }
 
 // by returns who turned the pod down; nil if nothing is known.
@@ -78,7 +93,7 @@ func (r *rejections) by(uid types.UID) []*entry {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if rec := r.pods[uid]; rec != nil {
-		return append([]*entry(nil), rec.by...)
+		return slices.Clone(rec.by)
 	}
 	return nil
 }
@@ -98,11 +113,4 @@ func (r *rejections) ofPolicy(name string) []*v1.Pod {
 		}
 	}
 	return pods
-}
-
-// size is the number of pods with a record.
-func (r *rejections) size() int {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return len(r.pods)
 }

@@ -161,7 +161,7 @@ func (ps *policyScores) score(set *scoreSet, pos int) *fwk.Status {
 		if err == nil {
 			break
 		}
-		if len(v.refBuf) > 1 {
+		if len(v.places) > 1 {
 			ps.chunk = 0 // each node alone from now on
 			cp.note(c, abi.Score, err)
 			continue
@@ -221,7 +221,7 @@ func (ps *policyScores) scoreChunk(set *scoreSet, pos int) error {
 		return err
 	}
 	if v.result.Code != abi.Success {
-		return &guest.Fault{Cause: guest.BadResult, Point: abi.Score, Err: callRefused(v.result.Verdict)}
+		return &guest.Fault{Cause: guest.BadResult, Point: abi.Score, Err: ps.cp.callRefused(v.result.Verdict)}
 	}
 	for j := range v.refBuf {
 		if v.result.Verdicts[j].Code == abi.Success {

@@ -174,7 +174,8 @@ func (v *version) startCycle() error {
 	v.cycles++
 	if v.cycles >= gcEvery || v.inst.MemoryBytes() > v.memory+gcGrowth {
 		v.cycles = 0
-		if err := v.inst.GC(); err != nil {
+		if err := v.inst.GC(); err != nil { // no pod is to blame, and a new instance has no garbage
+			v.log(abi.LogError, "gc: "+err.Error())
 			return v.live()
 		}
 		v.memory = v.inst.MemoryBytes()
