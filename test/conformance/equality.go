@@ -4,6 +4,7 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,7 +52,7 @@ func statefulTwin(t *testing.T, most int64) twin {
 	return twin{
 		Policy{Name: "twin", Module: goGuest(t, stateful), Config: fmt.Sprintf("{most: %d}", most)},
 		func(policy string) frameworkruntime.PluginFactory {
-			return factory(&nativeStateful{policy, most})
+			return factory(&nativeStateful{policy: policy, most: most})
 		},
 	}
 }
@@ -265,7 +266,7 @@ func equalGroup(t *testing.T, e Engine) {
 				w.Refresh()
 				var all []Outcome
 				group := framework.NewCycleState()
-				var assumed []*v1.Pod
+				var revert []func()
 				for i, to := range []string{"a1", "a1", "b1", "b1"} {
 					p := pod(fmt.Sprint("member-", i)).Label("group", "g").Obj()
 					state := framework.NewCycleState()
@@ -286,12 +287,15 @@ func equalGroup(t *testing.T, e Engine) {
 					if s := a.fw.RunReservePluginsReserve(w.ctx, state, p, to); !s.IsSuccess() {
 						w.Fatal(describe(s))
 					}
-					assumed = append(assumed, p)
+					revert = append(revert, func() {
+						a.fw.RunReservePluginsUnreserve(w.ctx, state, p, to)
+						if err := w.snapshot.ForgetPod(w.logger, p); err != nil {
+							w.Fatal(err)
+						}
+					})
 				}
-				for i := len(assumed) - 1; i >= 0; i-- {
-					if err := w.snapshot.ForgetPod(w.logger, assumed[i]); err != nil {
-						w.Fatal(err)
-					}
+				for _, f := range slices.Backward(revert) {
+					f()
 				}
 				// What was simulated is gone.
 				return append(all, w.Evaluate(pod("single").Label("group", "g").Obj()).Outcome())

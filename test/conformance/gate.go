@@ -113,7 +113,9 @@ func testRestart(t *testing.T, e Engine) {
 		if _, err := maps.Update(w.ctx, configMap("restart", "1", "{filter: accept}", module[:1000]), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.Eventually("it is reported", func() bool { return holds(w.Status("restart"), "stays in force") == nil })
+		w.Eventually("it is reported", func() bool {
+			return holds(w.Status("restart"), "stays in force") == nil && w.Events.has("restart: ", "stays in force")
+		})
 		if got := w.Filter(pod("p").Obj(), 0).Nodes["n1"]; got != rejected {
 			t.Errorf("want the last good version in force, got %q", got)
 		}

@@ -84,6 +84,7 @@ func nativeFree(_ *v1.Pod, ni fwk.NodeInfo) int64 {
 type nativeStateful struct {
 	policy string
 	most   int64
+	refuse bool // PreFilter keeps its state and rejects the pod
 }
 
 const countsKey fwk.StateKey = "counts"
@@ -119,6 +120,9 @@ func (n *nativeStateful) PreFilter(_ context.Context, state fwk.CycleState, pod 
 		}
 	}
 	state.Write(countsKey, c)
+	if n.refuse {
+		return nil, fwk.NewStatus(fwk.Unschedulable, n.policy+": told to reject")
+	}
 	return nil, nil
 }
 

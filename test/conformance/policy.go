@@ -33,6 +33,7 @@ func (w *World) Named(name string) string { return name + w.suffix }
 func (w *World) write(p Policy) {
 	w.Helper()
 	name := w.Named(p.Name)
+	w.loaded[name] = true
 	text := "apiVersion: berth.dev/v1alpha1\nkind: Policy\n" + p.Fields + "\n"
 	if p.Config != "" {
 		text += "config: " + p.Config + "\n"

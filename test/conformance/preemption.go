@@ -111,6 +111,18 @@ func testSkippedState(t *testing.T, e Engine) {
 			t.Errorf("want nobody evicted, got %v", w.evicted())
 		}
 	})
+	t.Run("rejected with state", func(t *testing.T) {
+		tw := twin{
+			Policy{Name: "b", Module: goGuest(t, stateful), Config: "{answer: unschedulable, at: end}"},
+			func(policy string) frameworkruntime.PluginFactory {
+				return factory(&nativeStateful{policy: policy, most: 1, refuse: true})
+			},
+		}
+		compare(t, e, Setting{Fit: true}, tw, func(w *World) any {
+			stage(w)
+			return preempt(w, preemptor.DeepCopy())
+		})
+	})
 	t.Run("rejected without state", func(t *testing.T) {
 		// A policy that rejects the pod in PreFilter keeps it out of the dry run
 		// too: it has no state to say anything else.

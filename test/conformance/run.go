@@ -3,9 +3,15 @@
 package conformance
 
 import (
+	"bytes"
+	"context"
 	"os"
+	"runtime/pprof"
+	"strings"
 	"testing"
+	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/kubernetes/pkg/features"
@@ -27,6 +33,7 @@ var cases = []struct {
 	run  func(*testing.T, Engine)
 }{
 	{"Idle", testIdle},
+	{"Arguments", testArgs},
 	{"Equal", testEqual},
 	{"Several", testSeveral},
 	{"Mixing", testMixing},
@@ -66,7 +73,28 @@ func Run(t *testing.T, e Engine) {
 	if err := os.Chmod(e.cache, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { noneLeft(t) })
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) { c.run(t, e) })
+	}
+}
+
+// noneLeft waits until no goroutine of a host runs any more: the worlds are
+// closed.
+func noneLeft(t *testing.T) {
+	var stacks string
+	err := wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		var b bytes.Buffer
+		_ = pprof.Lookup("goroutine").WriteTo(&b, 2)
+		for _, stack := range strings.Split(b.String(), "\n\n") {
+			if strings.Contains(stack, "berth-scheduler/berth/host") && !strings.Contains(stack, "conformance.noneLeft") {
+				stacks = stack
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		t.Errorf("a goroutine of a closed host runs on:\n%s", stacks)
 	}
 }

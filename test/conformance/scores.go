@@ -64,6 +64,9 @@ func testScoreRange(t *testing.T, e Engine) {
 				if diff := cmp.Diff(map[string]int64{"n1": 0, "n2": 0}, a.Scores); diff != "" || a.Score != "" {
 					t.Errorf("want the policy left out, got %q\n%s", a.Score, diff)
 				}
+				if w.faults(w.Named(r.policy.Name), "normalize_score", "bad_result") != 1 {
+					t.Error("want it counted as a fault")
+				}
 			default:
 				if diff := cmp.Diff(map[string]int64{"n1": big, "n2": 0}, a.Scores); diff != "" || a.Score != "" {
 					t.Errorf("want it scaled, got %q\n%s", a.Score, diff)
@@ -125,6 +128,9 @@ func testMixing(t *testing.T, e Engine) {
 			bad := scoring(t, "a", 1, 90, 90, "failurePolicies: {score: Ignore}")
 			bad.Config = "{score: error, only: n2}"
 			return []Policy{bad, scoring(t, "b", 1, 20, 60)}
+		}, 10, 30},
+		{"one skips the pod", 1, func() []Policy {
+			return []Policy{{Name: "a", Module: goGuest(t, stateful), Config: "{answer: skip, at: score}"}, scoring(t, "b", 1, 20, 60)}
 		}, 10, 30},
 		{"max", 1, func() []Policy {
 			p := scoring(t, "a", 1, 30, 60)

@@ -92,6 +92,14 @@ func testSeveral(t *testing.T, e Engine) {
 		}, func() string {
 			return "UnschedulableAndUnresolvable: " + w.Named("stop-a") + ": told to reject for good"
 		}, nil},
+		{"pre-error", []Policy{
+			{Name: "pre-error-a", Module: goGuest(t, stateful), Config: "{answer: error, at: end}", Fields: "failurePolicy: Ignore\n" + inNamespace("pre-error")},
+		}, nil, func() map[string]string { return map[string]string{"n1": "", "n2": "", "n3": ""} }},
+		{"pre-error-fail", []Policy{
+			{Name: "pre-error-fail-a", Module: goGuest(t, stateful), Config: "{answer: error}", Fields: inNamespace("pre-error-fail")},
+		}, func() string {
+			return `Error: running PreFilter plugin "Berth": ` + w.Named("pre-error-fail-a") + ": told to fail"
+		}, nil},
 		{"suspended", []Policy{reject("suspended", "a", "reject", "", "suspend: true")}, nil,
 			func() map[string]string { return map[string]string{"n1": "", "n2": "", "n3": ""} }},
 	}

@@ -55,6 +55,7 @@ type World struct {
 	ctx      context.Context
 	logger   klog.Logger
 	snapshot *internalcache.Snapshot
+	loaded   map[string]bool
 	dir      string // of the policies
 	suffix   string // of the policies' names: metrics are the process's
 }
@@ -95,6 +96,7 @@ func (e Engine) NewWorld(t testing.TB, s Setting) *World {
 		TB:       t,
 		Client:   s.Client,
 		Plugins:  map[string]fwk.Plugin{},
+		loaded:   map[string]bool{},
 		Events:   &recorder{},
 		snapshot: internalcache.NewEmptySnapshot(),
 		dir:      filepath.Join(t.TempDir(), "policies"),
@@ -153,6 +155,11 @@ func (e Engine) NewWorld(t testing.TB, s Setting) *World {
 		<-stopped
 		if w.Host != nil {
 			w.Host.Close()
+			for name := range w.loaded {
+				if n := liveInstances(w, name); n != 0 {
+					t.Errorf("policy %s: want no instance after Close, got %v", name, n)
+				}
+			}
 		}
 		w.Informers.Shutdown()
 	})
