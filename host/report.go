@@ -63,7 +63,7 @@ func (m *manager) report(s *slot, changes uint64) {
 	r := s.outcome
 	if s.aside != "" && r.state != store.Suspended {
 		r = report{store.Quarantined, "", s.aside}
-		if s.outcome.message != "" {
+		if s.outcome.state == store.Failed {
 			r.message += "; " + s.outcome.message
 		}
 	}
