@@ -90,11 +90,10 @@ func (cp *cyclePolicy) filter(cs *cycleState, i int, ni fwk.NodeInfo, slot uint3
 	}
 }
 
-// filterChunk evaluates a node and some of those that will be asked for next:
-// behind it in the list, or of those that PreFilter left.
-func (cp *cyclePolicy) filterChunk(cs *cycleState, i int, slot uint32, ni fwk.NodeInfo) error {
-	c, v := cs.cycle, cp.version
-	x := &c.host.index
+// pick fills pending with a node and those that go along in its call: they will
+// be asked for next, being behind it in the list, or left by PreFilter.
+func (cp *cyclePolicy) pick(c *cycle, slot uint32, ni fwk.NodeInfo) {
+	v, x := cp.version, &c.host.index
 	v.pending = append(v.pending[:0], pendingNode{slot, ni})
 	want := cp.chunk
 	if cp.alone {
@@ -110,11 +109,17 @@ func (cp *cyclePolicy) filterChunk(cs *cycleState, i int, slot uint32, ni fwk.No
 		for ; len(v.pending) < want && cp.next < len(c.order); cp.next++ {
 			goAlong(c.order[cp.next])
 		}
-	} else {
-		for i := 1; len(v.pending) < want && i < len(x.list); i++ {
-			goAlong(int32((int(x.pos[slot]) + i) % len(x.list)))
-		}
+		return
 	}
+	for i := 1; len(v.pending) < want && i < len(x.list); i++ {
+		goAlong(int32((int(x.pos[slot]) + i) % len(x.list)))
+	}
+}
+
+// filterChunk evaluates a node and those that go along.
+func (cp *cyclePolicy) filterChunk(cs *cycleState, i int, slot uint32, ni fwk.NodeInfo) error {
+	c, v := cs.cycle, cp.version
+	cp.pick(c, slot, ni)
 	v.refBuf = v.refBuf[:0]
 	for _, n := range v.pending {
 		ref, err := v.resident(n.slot, n.node, false)
