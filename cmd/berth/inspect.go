@@ -32,7 +32,7 @@ FILE is a module, gzipped or not; - is standard input. Lines that begin with
 "problem" say why the scheduler would refuse it; berth check says more.`,
 		Example: `  berth inspect team-pools.wasm
   berth inspect -o json team-pools.wasm | jq -r .digest
-  kubectl get configmap team-pools -o jsonpath='{.binaryData.policy\.wasm\.gz}' | base64 -d | berth inspect -`,
+  kubectl get configmap team-pools -n berth-system -o jsonpath='{.binaryData.policy\.wasm\.gz}' | base64 -d | berth inspect -`,
 		Args: argCount(1, 1, "one FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"text", "wide", "json", "yaml"}, output) {

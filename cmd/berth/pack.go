@@ -41,6 +41,10 @@ scheduler finds it. The same input gives the same bytes.
 
 DIR holds policy.yaml and policy.wasm (or what policy.yaml calls it).
 
+The ConfigMap's name is what --name says, else the name in policy.yaml, else that
+of DIR or of MODULE's file. Where the file is just policy.wasm or standard input,
+it is the name that the module gives itself.
+
 Apply it with kubectl apply --server-side. A plain kubectl apply also stores the
 whole object in an annotation, and annotations may hold 256 KiB, so it is
 refused for all but the smallest modules; kubectl create and kubectl replace
@@ -56,15 +60,15 @@ The API server allows 1 MiB in a ConfigMap. berth pack says so beforehand.`,
 			if err != nil {
 				return err
 			}
-			if err := writeFile(opts.output, text, io.out); err != nil {
-				return err
+			if err := writeFile(opts.output, text, io.out); err != nil || opts.output == "-" {
+				return err // what is piped is being applied already
 			}
 			_, err = fmt.Fprintln(io.err, hint)
 			return err
 		},
 	}
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "-", "file to write, - for standard output")
-	cmd.Flags().StringVar(&opts.name, "name", "", "name of the ConfigMap (default: the policy's name)")
+	cmd.Flags().StringVar(&opts.name, "name", "", "name of the ConfigMap (default: see above)")
 	cmd.Flags().StringVarP(&opts.namespace, "namespace", "n", "", "namespace of the ConfigMap; the scheduler looks in its own (default: none, so kubectl decides)")
 	cmd.Flags().BoolVar(&opts.pin, "pin", false, "write the module's digest into policy.yaml, so that no other module is taken with it")
 	return cmd
@@ -127,8 +131,11 @@ func pack(args []string, opts packOptions, io streams) (text []byte, hint string
 		Data:       map[string]string{source.PolicyFile: string(doc.PolicyYAML)},
 		BinaryData: map[string]string{key: base64.StdEncoding.EncodeToString(stored)},
 	}
-	if opts.name != "" {
+	switch {
+	case opts.name != "":
 		m.Metadata.Name = opts.name
+	case doc.Policy.Name == "" && name == "" && info.Description != nil:
+		m.Metadata.Name = info.Description.Name
 	}
 	if err := m.check(key, len(doc.PolicyYAML), len(stored), len(doc.Module)); err != nil {
 		return nil, "", err
@@ -139,10 +146,11 @@ func pack(args []string, opts packOptions, io streams) (text []byte, hint string
 	if err := enc.Encode(m); err != nil {
 		return nil, "", err
 	}
-	return b.Bytes(), m.hint(b.Len()), nil
+	return b.Bytes(), m.hint(b.Len(), opts.output), nil
 }
 
-// packInput reads what the arguments name.
+// packInput reads what the arguments name. The name is that of the folder or of
+// the module's file, "" if the file's says nothing.
 func packInput(args []string, io streams) (files, string, error) {
 	if len(args) == 1 {
 		info, err := os.Stat(args[0])
@@ -168,7 +176,9 @@ func packInput(args []string, io streams) (files, string, error) {
 		return nil, "", err
 	}
 	name := filepath.Base(modulePath)
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".wasm")
+	if name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".wasm"); modulePath == "-" || name == "policy" {
+		name = ""
+	}
 	return withModule(policyYAML, wasm), name, nil
 }
 
@@ -192,11 +202,11 @@ func (m manifest) check(key string, policyBytes, moduleBytes, rawBytes int) erro
 		maxConfigMap, total, key, moduleBytes, source.PolicyFile, policyBytes, todo)
 }
 
-// hint says how to apply the manifest of so many bytes.
-func (m manifest) hint(size int) string {
+// hint says how to apply the manifest of so many bytes in a file.
+func (m manifest) hint(size int, file string) string {
 	object := "configmap/" + m.Metadata.Name
 	if size+len(object) < validation.TotalAnnotationSizeLimitB {
-		return object + ": apply it with kubectl apply -f"
+		return object + ": apply it with kubectl apply -f " + file
 	}
-	return object + ": apply it with kubectl apply --server-side -f (a plain apply keeps a copy in an annotation, which holds 256 KiB)"
+	return object + ": apply it with kubectl apply --server-side -f " + file + " (a plain apply keeps a copy in an annotation, which holds 256 KiB)"
 }

@@ -26,7 +26,9 @@ func TestPack(t *testing.T) {
 	path := labelsModule(t)
 	policyYAML := writeTemp(t, "policy.yaml", []byte(policyHead+"config: {key: pool}\n"))
 	r := berth(t, "", "pack", "-n", "berth-system", "--pin", policyYAML, path).want(t, exitOK)
-	r.wantErr(t, "configmap/labels: apply it with kubectl apply --server-side -f")
+	if r.err != "" {
+		t.Errorf("want nothing on stderr, got %q", r.err)
+	}
 	manifest := r.out
 	r.out = base64Blob.ReplaceAllString(r.out, "MODULE")
 	r.wantOut(t, `apiVersion: v1
@@ -90,9 +92,11 @@ func TestPackFolder(t *testing.T) {
 	write("policy.wasm", wasm)
 	write("notes.txt", []byte("not part of it"))
 	out := filepath.Join(t.TempDir(), "cm.yaml")
-	if r := berth(t, "", "pack", "-o", out, dir).want(t, exitOK); r.out != "" {
+	r := berth(t, "", "pack", "-o", out, dir).want(t, exitOK)
+	if r.out != "" {
 		t.Errorf("want nothing on stdout, got %q", r.out)
 	}
+	r.wantErr(t, "configmap/my-policy: apply it with kubectl apply --server-side -f "+out)
 	text, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
@@ -102,6 +106,49 @@ func TestPackFolder(t *testing.T) {
 	}
 	write("policy.wasm.gz", source.Gzip(wasm))
 	berth(t, "", "pack", dir).want(t, exitProblem).wantErr(t, "want policy.wasm or policy.wasm.gz, got both")
+}
+
+func TestPackName(t *testing.T) {
+	wasm, _ := labels()
+	labelsModule(t) // fails if it can't be built
+	named := policyHead + "name: by-file\n"
+	for _, test := range []struct {
+		name, policy, file string
+		args               []string
+		want               string
+	}{
+		{"flag", named, "policy.wasm", []string{"--name", "by-flag"}, "by-flag"},
+		{"policy.yaml", named, "policy.wasm", nil, "by-file"},
+		{"file", policyHead, "pools.wasm", nil, "pools"},
+		{"gzipped", policyHead, "pools.wasm.gz", nil, "pools"},
+		{"file that says nothing", policyHead, "policy.wasm", nil, "labels"},
+		{"file that says nothing, gzipped", policyHead, "policy.wasm.gz", nil, "labels"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			data := wasm
+			if strings.HasSuffix(test.file, ".gz") {
+				data = source.Gzip(wasm)
+			}
+			args := append([]string{"pack", writeTemp(t, "policy.yaml", []byte(test.policy)), writeTemp(t, test.file, data)}, test.args...)
+			if got := configMapName(t, berth(t, "", args...).want(t, exitOK)); got != test.want {
+				t.Errorf("want %s, got %s", test.want, got)
+			}
+		})
+	}
+	r := berth(t, string(wasm), "pack", writeTemp(t, "policy.yaml", []byte(policyHead)), "-").want(t, exitOK)
+	if got := configMapName(t, r); got != "labels" {
+		t.Errorf("want labels from standard input, got %s", got)
+	}
+}
+
+// configMapName is the name in a manifest.
+func configMapName(t *testing.T, r result) string {
+	t.Helper()
+	var cm v1.ConfigMap
+	if err := yaml.UnmarshalStrict([]byte(r.out), &cm); err != nil {
+		t.Fatal(err)
+	}
+	return cm.Name
 }
 
 func TestPackProblems(t *testing.T) {
