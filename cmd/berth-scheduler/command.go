@@ -56,8 +56,9 @@ Examples:
   berth-scheduler --config=scheduler-config.yaml --berth-allow-kube-scheduler-lease \
       --leader-elect-resource-name=kube-scheduler
 
-  # See the configuration with every default filled in
-  berth-scheduler --config=scheduler-config.yaml --write-config-to=effective.yaml
+  # See the configuration with every default filled in; --master is not called
+  berth-scheduler --config=scheduler-config.yaml --master=http://localhost \
+      --write-config-to=effective.yaml
 
   # Completion for this shell
   source <(berth-scheduler completion bash)`

@@ -17,6 +17,7 @@
 // preemption makes them. Only the sections that the policy declares are there: one
 // that it forgot to declare is a panic that names it.
 //
-// What a test can't show here: limits of fuel and memory, and what the module's
-// size is. berth build and berth bench do.
+// What a test can't show here: limits of fuel and memory, and the module's
+// size. berth build says the size; berth check runs describe and configure under
+// the limits of policy.yaml.
 package berthtest
