@@ -3,12 +3,14 @@
 package conformance
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	bm "github.com/berth-scheduler/berth/host/metrics"
 )
@@ -204,4 +206,72 @@ func testStart(t *testing.T, e Engine) {
 	fixed.Config = "{filter: accept}"
 	w.Load(fixed)
 	w.Bound(strict)
+}
+
+// testEviction is a preemption to its end: the victim is evicted, and the pod
+// takes its place without waiting for the five-minute flush.
+func testEviction(t *testing.T, e Engine) {
+	w := e.NewWorld(t, Setting{Run: true, Objects: objects(node("a1", "a", 4), node("b1", "b", 4))})
+	w.Load(Policy{Name: "quota", Module: goGuest(t, stateful), Config: "{most: 1}"})
+	low, peer := pod("low").Label("group", "g").Priority(1).Obj(), pod("peer").Label("group", "g").Priority(10).Obj()
+	w.Create(low, peer)
+	was := w.Bound(low)
+	w.Bound(peer)
+	high := pod("high").Label("group", "g").Priority(10).Obj()
+	w.Create(high)
+	if n := w.Bound(high); n != was {
+		t.Errorf("want it in the place of its victim on %s, got %s", was, n)
+	}
+	if got := w.evicted(); got.Len() != 1 || !got.Has("low") {
+		t.Errorf("want low evicted, got %v", got)
+	}
+}
+
+// testRunningSwap swaps the policy of a running scheduler while pods arrive:
+// each is bound once, where the old or the new version wants it.
+func testRunningSwap(t *testing.T, e Engine) {
+	w := e.NewWorld(t, Setting{Run: true, Objects: objects(node("n1", "a", 64), node("n2", "b", 64), node("n3", "c", 64))})
+	policy := func(only string) Policy {
+		return Policy{Name: "swap", Module: goGuest(t, chameleon), Config: "{filter: reject, only: " + only + "}"}
+	}
+	// n3 is never allowed.
+	name := w.Load(Policy{Name: "never", Module: goGuest(t, chameleon), Config: "{filter: reject, only: n3}"}, policy("n1"))
+	var pods []*v1.Pod
+	for i := range 6 {
+		name := w.Load(policy([]string{"n2", "n1"}[i%2]))
+		for j := range 10 {
+			p := pod(fmt.Sprintf("p-%d-%d", i, j)).Obj()
+			pods = append(pods, p)
+			w.Create(p)
+		}
+		last := pods[len(pods)-1]
+		if n, want := w.Bound(last), []string{"n1", "n2"}[i%2]; n != want {
+			t.Errorf("swap %d: want the pod that came after it on %s, got %s", i, want, n)
+		}
+		if n := liveInstances(w, name); n > 2 {
+			t.Errorf("swap %d: want at most two versions alive, got %v", i, n)
+		}
+	}
+	for _, p := range pods {
+		if n := w.Bound(p); n == "n3" {
+			t.Errorf("pod %s is on n3, which no version allows", p.Name)
+		}
+	}
+	bound := map[string]int{}
+	for _, a := range w.Client.Actions() {
+		if c, ok := a.(clienttesting.CreateAction); ok && a.Matches("create", "pods") && a.GetSubresource() == "binding" {
+			bound[c.GetObject().(*v1.Binding).Name]++
+		}
+	}
+	for name, n := range bound {
+		if n != 1 {
+			t.Errorf("pod %s was bound %d times", name, n)
+		}
+	}
+	if len(bound) != len(pods) {
+		t.Errorf("want %d pods bound, got %d", len(pods), len(bound))
+	}
+	if n := liveInstances(w, name); n != 1 {
+		t.Errorf("want one instance of the other policy, got %v", n)
+	}
 }

@@ -71,6 +71,8 @@ type Setting struct {
 	// Fit adds NodeResourcesFit as a filter, Scorers in-tree scorers.
 	Fit     bool
 	Scorers []config.Plugin
+	// Gang adds what schedules pod groups; its feature gate must be on.
+	Gang bool
 	// Parallelism of the framework; 0 is 16.
 	Parallelism int32
 	// Options are the host's.
@@ -202,8 +204,13 @@ func (w *World) profiles(s Setting) []config.KubeSchedulerProfile {
 			Bind:       set(host.Name, names.DefaultBinder),
 			Score:      config.PluginSet{Enabled: s.Scorers},
 		}
+		if s.Gang {
+			p.MultiPoint.Enabled = append(p.MultiPoint.Enabled, config.Plugin{Name: names.GangScheduling})
+			p.PodGroupPostFilter = set(host.Name, names.DefaultPreemption)
+		}
 		if s.Native != nil { // it has neither point
 			p.PostFilter, p.Bind = set(names.DefaultPreemption), set(names.DefaultBinder)
+			p.PodGroupPostFilter = config.PluginSet{}
 		}
 		if s.Fit {
 			p.PreFilter, p.Filter = set(names.NodeResourcesFit), set(names.NodeResourcesFit)
