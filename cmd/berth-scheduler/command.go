@@ -46,6 +46,9 @@ Examples:
   # As a second scheduler, with the profiles of a file
   berth-scheduler --config=scheduler-config.yaml
 
+  # The same, with what was compiled kept for the next start
+  berth-scheduler --config=scheduler-config.yaml --berth-cache-dir=/var/cache/berth/modules
+
   # From a workstation; --kubeconfig is read only if there is no --config
   berth-scheduler --kubeconfig=$HOME/.kube/config --leader-elect=false
 
