@@ -45,6 +45,7 @@ type cycle struct {
 	order    []int32 // places in the node index of what PreFilter narrowed the nodes to; nil is all
 
 	reserved atomic.Bool // past Reserve: ends with PostBind or Unreserve
+	assumed  atomic.Bool // was past Reserve: a group's simulation may come back to it
 	ended    sync.Once
 }
 
@@ -104,14 +105,15 @@ func (h *Host) begin(state fwk.CycleState, profile string, pod *v1.Pod, nodes []
 	group := state.GetPodGroupSchedulingCycle()
 	h.endOpen(group)
 	set := h.active.Load()
-	if len(h.open) > 0 {
-		set = h.open[0].set
+	if group != nil && group == h.group {
+		set = h.groupSet
 	}
 	policies, ok := pin(set, profile, pod, h.clock())
 	for !ok {
 		set = h.active.Load()
 		policies, ok = pin(set, profile, pod, h.clock())
 	}
+	h.group, h.groupSet = group, set
 	if len(policies) == 0 {
 		state.Delete(stateKey)
 		return nil
@@ -132,19 +134,24 @@ func (h *Host) begin(state fwk.CycleState, profile string, pod *v1.Pod, nodes []
 	return cs
 }
 
-// endOpen ends the cycles that the scheduler is done with: all but those past
-// Reserve, which go on beside the next one, and those of the group whose
-// simulation goes on.
+// endOpen ends the cycles that the scheduler is done with. Those past Reserve go
+// on beside the next one. In a group's simulation those that had a node stay: it
+// may be undone and, when the best placement is known, done again. The first
+// stays too: it holds the versions for the others.
 func (h *Host) endOpen(group fwk.PodGroupCycleState) {
-	h.open = slices.DeleteFunc(h.open, func(c *cycle) bool {
-		if group != nil && c.group == group {
-			return false
+	if n := len(h.open); n > 0 && group != nil && group == h.group {
+		if last := h.open[n-1]; n > 1 && !last.assumed.Load() {
+			last.end()
+			h.open = h.open[:n-1]
 		}
+		return
+	}
+	for _, c := range h.open {
 		if !c.reserved.Load() {
 			c.end()
 		}
-		return true
-	})
+	}
+	h.open = nil
 }
 
 // pin holds the versions of the policies that match a pod. It is false if one of

@@ -74,9 +74,17 @@ func TestCycleReferences(t *testing.T) {
 				b.Unreserve(ctx, state, testPod(pod), "n0")
 			}
 		}, 4},
-		"ended by another group": {func(b *Berth) {
+		"a group's pods without a node": {func(b *Berth) {
 			for _, pod := range []string{"a", "b", "c"} {
 				b.host.begin(groupState(group), "berth", testPod(pod), list)
+			}
+		}, 3},
+		"ended by another group": {func(b *Berth) {
+			for _, pod := range []string{"a", "b", "c"} {
+				state := groupState(group)
+				b.host.begin(state, "berth", testPod(pod), list)
+				b.Reserve(ctx, state, testPod(pod), "n0")
+				b.Unreserve(ctx, state, testPod(pod), "n0")
 			}
 			b.host.begin(groupState(other), "berth", testPod("d"), list)
 		}, 2},

@@ -49,9 +49,12 @@ type Host struct {
 	scores     scoreStore
 
 	cycleMu sync.Mutex // serial cycles: guards what follows
-	open    []*cycle   // begun, and not known to have ended
-	cycles  uint64
-	index   nodeIndex
+	open    []*cycle   // begun, and not known to have ended: one, or those of group
+	group   fwk.PodGroupCycleState
+	// groupSet decides about all pods of group.
+	groupSet *activeSet
+	cycles   uint64
+	index    nodeIndex
 
 	mu      sync.Mutex // start: guards what follows
 	args    Args

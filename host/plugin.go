@@ -56,6 +56,7 @@ func (b *Berth) PodGroupPostFilter(context.Context, fwk.PodGroupCycleState, fwk.
 func (b *Berth) Reserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ string) *fwk.Status {
 	if cs := stateOf(state); cs != nil {
 		cs.reserved.Store(true)
+		cs.assumed.Store(true)
 	}
 	return nil
 }
