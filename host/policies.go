@@ -86,6 +86,16 @@ func (s *activeSet) has(e *entry) bool {
 	return false
 }
 
+// same says whether a policy decides in both sets, in the same way.
+func (s *activeSet) same(other *activeSet, name string) bool {
+	for _, e := range s.entries {
+		if e.name == name {
+			return other.has(e)
+		}
+	}
+	return false
+}
+
 // scoreWeights is Σw of a profile: the weights of its scoring policies, whether
 // they match a pod or not.
 func (s *activeSet) scoreWeights(profile string) int64 {

@@ -170,7 +170,9 @@ func (m *manager) swap(s *slot, d *source.Document, next *version, err error) {
 	s.outcome = m.outcomeOf(s, err)
 	s.changes++
 	changes, name := s.changes, s.name
+	set := m.host.active.Load()
 	m.publish()
+	same := set.same(m.host.active.Load(), name)
 	m.mu.Unlock()
 
 	switch {
@@ -184,7 +186,9 @@ func (m *manager) swap(s *slot, d *source.Document, next *version, err error) {
 			m.store.Save(store.Copy{Key: s.key, UID: d.UID, Name: name, PolicyYAML: d.PolicyYAML, Module: d.Module, ModuleDigest: d.ModuleDigest})
 		}
 	}
-	m.host.activate(m.host.rejections.ofPolicy(name))
+	if !same {
+		m.host.activate(m.host.rejections.ofPolicy(name))
+	}
 	if before != "" && before != name {
 		m.host.activate(m.host.rejections.ofPolicy(before))
 		m.forget(before)
