@@ -83,7 +83,11 @@ func (e *Wazero) Compile(ctx context.Context, wasm []byte, opts CompileOptions) 
 	if err != nil && e.dir != "" && !errors.Is(err, errImports) {
 		// Either the module is bad or what the directory holds of it.
 		if again, err := compile(e.withoutDir(), wasm, opts); err == nil {
-			return again, e.clearDir()
+			if err := e.clearDir(); err != nil {
+				_ = again.Close() // the error at hand says more
+				return nil, err
+			}
+			return again, nil
 		}
 	}
 	if err != nil {
