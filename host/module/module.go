@@ -31,7 +31,7 @@ type Options struct {
 	Limits weave.Limits
 }
 
-// LimitsFor are the default limits with a policy's memory and fuel.
+// LimitsFor are the default limits with a policy's memory.
 func LimitsFor(p *policy.Policy) weave.Limits {
 	limits := weave.DefaultLimits()
 	limits.MemoryPages = uint32(p.Limits.Memory >> 16)
