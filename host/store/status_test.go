@@ -138,6 +138,32 @@ func TestStatusConflict(t *testing.T) {
 	}
 }
 
+// What people do to the document doesn't last.
+func TestStatusResync(t *testing.T) {
+	client := fake.NewClientset()
+	f := start(t, client)
+	f.SetLeading(true)
+	f.SetStatus(active("p", "1"))
+	f.eventually("written", func() bool { return f.stateOf("p") == "Active 1" })
+	documents := client.CoreV1().ConfigMaps(DefaultNamespace)
+	edited, err := documents.Get(f.ctx, DefaultStatusName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited.Data = map[string]string{"p": "junk", "x": "{}"}
+	if _, err := documents.Update(f.ctx, edited, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.Prune(nil)
+	f.resync()
+	f.eventually("edit undone", func() bool { return f.stateOf("p") == "Active 1" && len(f.document()) == 1 })
+	if err := documents.Delete(f.ctx, DefaultStatusName, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.resync()
+	f.eventually("written again", func() bool { return f.stateOf("p") == "Active 1" })
+}
+
 func TestStatusOfAnotherScheduler(t *testing.T) {
 	theirs := &v1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: DefaultNamespace, Name: DefaultStatusName, Annotations: map[string]string{annotationOwner: "other"}},

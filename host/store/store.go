@@ -25,6 +25,9 @@ const (
 const (
 	// statusInterval bounds how often the status document is written.
 	statusInterval = 250 * time.Millisecond
+	// statusResync is how often the status document is looked at, so that what
+	// others did to it doesn't last.
+	statusResync = 30 * time.Second
 	// requestTimeout bounds one request. Nobody waits for it but later ones.
 	requestTimeout = 15 * time.Second
 	// Bounds of the back-off after a request that failed.
@@ -125,9 +128,26 @@ func (s *Store) Run(ctx context.Context) {
 	for range workers {
 		wg.Go(func() { s.work(ctx) })
 	}
-	<-ctx.Done()
+	resync := time.NewTicker(statusResync)
+	defer resync.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-resync.C:
+			s.resync()
+		case <-ctx.Done():
+		}
+	}
 	s.queue.ShutDown()
 	wg.Wait()
+}
+
+// resync reads the status document again and writes it if it isn't what it
+// should be.
+func (s *Store) resync() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written = nil
+	s.statusChanged()
 }
 
 // SetLeading says whether this process is the one that writes. On becoming it,
