@@ -3,6 +3,7 @@
 package conformance
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -159,4 +160,58 @@ func testLeak(t *testing.T, e Engine) {
 	if n := liveInstances(w, name); n != 1 {
 		t.Errorf("want one live instance, got %v", n)
 	}
+}
+
+// testGoGuest has what goes wrong in policies written in Go: each ends within
+// its limits, with the guest's own words where it has any (C10).
+func testGoGuest(t *testing.T, e Engine) {
+	w := e.NewWorld(t, Setting{})
+	w.AddNodes(node("n1", "a", 4), node("n2", "b", 4))
+	rows := []struct {
+		how, cause string
+		parts      []string
+	}{
+		{"nil", "trap", []string{"panic: runtime error: invalid memory address or nil pointer dereference"}},
+		{"wait", "trap", []string{"deadlock"}},
+		{"sleep", "trap", []string{"sleeping"}},
+		{"tree", "fuel", []string{"units"}},
+		{"loop", "fuel", []string{"units"}},
+		{"recurse", "fuel", []string{"units"}}, // a Go stack is copied as it grows
+		{"bad text", "bad_result", []string{"UTF-8"}},
+		{"control", "bad_result", []string{"printable"}},
+	}
+	var policies []Policy
+	ns := func(how string) string { return "go-" + strings.ReplaceAll(how, " ", "-") }
+	policy := func(how string) Policy {
+		return Policy{Name: ns(how), Module: goGuest(t, chameleon), Config: "{filter: " + how + ", only: n1, when: bad}", Fields: inNamespace(ns(how))}
+	}
+	for _, r := range rows {
+		policies = append(policies, policy(r.how))
+	}
+	w.Load(append(policies, policy("huge reason"))...)
+	for _, r := range rows {
+		t.Run(r.how, func(t *testing.T) {
+			name := w.Named(ns(r.how))
+			a := w.Evaluate(pod("p").Namespace(ns(r.how)).Label("bad", "").Obj())
+			if lacks := holds(a.Nodes["n1"], append(r.parts, "Error: ", name+": filter: "+r.cause)...); lacks != nil {
+				t.Errorf("want the cause and the guest's words, got %q without %q", a.Nodes["n1"], lacks)
+			}
+			if a.Nodes["n2"] != "" {
+				t.Errorf("want the other node unaffected, got %q", a.Nodes["n2"])
+			}
+			if a := w.Evaluate(pod("q").Namespace(ns(r.how)).Obj()); a.Nodes["n1"] != "" || a.Score != "" {
+				t.Errorf("want the next pod unaffected, got %+v", a.Outcome())
+			}
+			if w.instances(name) == 0 {
+				t.Error("want a new instance")
+			}
+		})
+	}
+	t.Run("huge reason", func(t *testing.T) {
+		got := w.Evaluate(pod("p").Namespace(ns("huge reason")).Label("bad", "").Obj()).Nodes["n1"]
+		want := "Unschedulable: " + w.Named(ns("huge reason")) + ": too much too much"
+		if !strings.HasPrefix(got, want) || len(got) > 1100 {
+			t.Errorf("want it cut after 1 KiB, got %d bytes: %.80q", len(got), got)
+		}
+	})
 }

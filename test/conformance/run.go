@@ -47,6 +47,7 @@ var cases = []struct {
 	{"C6 parallel", testParallel},
 	{"C7 requeue", testRequeue},
 	{"C10 endless calls", testEndless},
+	{"C10 Go guests", testGoGuest},
 	{"C12 bad policies at start, and the start gate", testStart},
 	{"Start gate", testGate},
 	{"C12 bad update over a restart", testRestart},

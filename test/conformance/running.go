@@ -175,23 +175,26 @@ func testStart(t *testing.T, e Engine) {
 	red := pod("red").Namespace("good").Label("pool", "red").Obj()
 	blue := pod("blue").Namespace("good").Label("pool", "blue").Obj()
 	strict, lenient, free := pod("strict").Namespace("strict").Obj(), pod("lenient").Namespace("lenient").Obj(), pod("free").Namespace("free").Obj()
+	unloaded := pod("unloaded").Namespace("unloaded").Obj()
 	label := func(name string, module []byte, fields string) Policy {
 		return Policy{Name: name, Module: module, Config: "{filter: label, label: pool}", Fields: fields + "\n" + inNamespace(name)}
 	}
 	module := goGuest(t, chameleon)
 	w := e.NewWorld(t, Setting{
 		Run:     true,
-		Objects: append(objects(n1, n2), red, blue, strict, lenient, free),
+		Objects: append(objects(n1, n2), red, blue, strict, lenient, unloaded, free),
 		First: []Policy{
 			label("good", module, ""),
 			label("strict", module[:len(module)/2], ""),
 			label("lenient", module[:len(module)/2], "failurePolicy: Ignore"),
+			label("unloaded", module[:len(module)/2], "failurePolicies: {load: Ignore}"),
 		},
 	})
 	if w.Bound(red) != "n1" || w.Bound(blue) != "n2" {
 		t.Errorf("want pods of the good policy where it says, got red on %s, blue on %s", w.Bound(red), w.Bound(blue))
 	}
 	w.Bound(lenient)
+	w.Bound(unloaded)
 	w.Bound(free)
 	w.Pending(strict, w.Named("strict")+": no version can run")
 	if n := gauge(t, bm.Waiting.WithLabelValues()); n != 0 {
