@@ -66,6 +66,7 @@ func TestMayWriteKubeconfig(t *testing.T) {
 		ok   bool
 	}{
 		{filepath.Join(dir, "new"), true},
+		{filepath.Join(dir, "missing", "new"), false},
 		{file("ours", `{"clusters":[{"name":"berth-lab","cluster":{}}]}`), true},
 		{file("theirs", `{"clusters":[{"name":"prod","cluster":{}}]}`), false},
 		{file("both", `{"clusters":[{"name":"berth-lab","cluster":{}},{"name":"prod","cluster":{}}]}`), false},

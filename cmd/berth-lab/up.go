@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -156,9 +157,13 @@ func usage(kubeconfig, logDir string, berth bool) string {
 	return s + fmt.Sprintf("\n  Logs are in %s. Ctrl-C ends the cluster and removes it.\n\n", logDir)
 }
 
-// mayWriteKubeconfig refuses to overwrite a file that isn't an earlier lab's.
+// mayWriteKubeconfig refuses to overwrite a file that isn't an earlier lab's, and
+// one in a directory that doesn't exist, before the cluster is started for nothing.
 func mayWriteKubeconfig(file string) error {
 	if _, err := os.Lstat(file); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(filepath.Dir(file)); err != nil {
+			return fmt.Errorf("kubeconfig %q: %w", file, err)
+		}
 		return nil
 	}
 	config, err := clientcmd.LoadFromFile(file)
