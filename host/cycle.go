@@ -27,6 +27,10 @@ const stateKey fwk.StateKey = "berth"
 // cycle.
 const maxFaults = 3
 
+// maxReasons is how many different reasons of a policy's verdicts a pod hears of
+// in a cycle: the scheduler writes all of them into the pod's condition.
+const maxReasons = 16
+
 // maxChunk is the most nodes of one guest call: a garbage collection of the
 // scheduler may have to wait for the call.
 const maxChunk = 64
@@ -67,6 +71,7 @@ type cyclePolicy struct {
 	chunk    int  // nodes of the next guest call of filter
 	next     int  // place in cycle.order of the next node to go along
 	alone    bool // after a fault in a chunk each node is asked alone
+	reasons  [][]string
 }
 
 // cycleState is a cycle in a CycleState. Clones share the cycle; what AddPod

@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -138,7 +139,7 @@ func (cp *cyclePolicy) filterChunk(cs *cycleState, i int, slot uint32, ni fwk.No
 		for int(n.slot) >= len(v.answers) {
 			v.answers = append(v.answers, answer{})
 		}
-		v.answers[n.slot] = answer{c.id, n.node.GetGeneration(), n.node, v.result.Verdicts[j]}
+		v.answers[n.slot] = answer{c.id, n.node.GetGeneration(), n.node, cp.bounded(v.result.Verdicts[j])}
 	}
 	if cp.chunk < maxChunk {
 		cp.chunk *= 2
@@ -164,7 +165,24 @@ func (cp *cyclePolicy) filterScratch(cs *cycleState, i int, slot uint32, ni fwk.
 	if err != nil {
 		return guest.Verdict{}, cp.charge(c, abi.Filter, err)
 	}
-	return v.result.Verdicts[0], nil
+	return cp.bounded(v.result.Verdicts[0]), nil
+}
+
+// bounded replaces the reasons of a verdict if the policy has given too many
+// different ones in this cycle.
+func (cp *cyclePolicy) bounded(v guest.Verdict) guest.Verdict {
+	switch {
+	case len(v.Reasons) == 0 || slices.ContainsFunc(cp.reasons, func(r []string) bool { return slices.Equal(r, v.Reasons) }):
+		return v
+	case len(cp.reasons) < maxReasons:
+		cp.reasons = append(cp.reasons, v.Reasons)
+	case len(cp.reasons) == maxReasons:
+		cp.reasons = append(cp.reasons, []string{cp.name + ": other reasons"})
+	}
+	if len(cp.reasons) > maxReasons {
+		v.Reasons = cp.reasons[maxReasons]
+	}
+	return v
 }
 
 // callRefused is the error of a call that the guest answered with a code of

@@ -145,3 +145,24 @@ func TestPick(t *testing.T) {
 		})
 	}
 }
+
+// A policy that makes its reasons up fills no pod's condition.
+func TestReasonsBounded(t *testing.T) {
+	cp := &cyclePolicy{version: testVersion(t, "p", "")}
+	seen := map[string]int{}
+	for range 2 {
+		for i := range 1000 {
+			v := cp.bounded(guest.Verdict{Code: abi.Unschedulable, Reasons: []string{fmt.Sprint("p: node ", i)}})
+			if v.Code != abi.Unschedulable || len(v.Reasons) != 1 {
+				t.Fatalf("want the verdict as it was, got %+v", v)
+			}
+			seen[v.Reasons[0]]++
+		}
+	}
+	if len(seen) != maxReasons+1 || seen["p: other reasons"] != 2*(1000-maxReasons) || seen["p: node 0"] != 2 {
+		t.Errorf("want %d reasons and the rest as others, got %d: %v", maxReasons, len(seen), seen)
+	}
+	if v := cp.bounded(guest.Verdict{}); v.Reasons != nil {
+		t.Errorf("want an accepted node without reasons, got %v", v)
+	}
+}
