@@ -173,8 +173,8 @@ func (m *manager) process(key string) {
 	doc, known := m.pending[key]
 	delete(m.pending, key)
 	m.mu.Unlock()
-	if !known {
-		return // an earlier round did it
+	if !known || m.ctx.Err() != nil {
+		return // an earlier round did it, or nobody waits for it
 	}
 	if doc == nil {
 		m.remove(key)

@@ -20,6 +20,7 @@ func TestRecreatedSource(t *testing.T) {
 	metrics.Register()
 	m := &manager{
 		host:    New(Options{}),
+		ctx:     t.Context(),
 		queue:   workqueue.NewTyped[string](),
 		pending: map[string]*source.Document{},
 		slots:   map[string]*slot{},

@@ -123,6 +123,12 @@ func (m *manager) apply(d *source.Document) {
 	if err == nil && !same {
 		next, err = m.build(m.ctx, d.Key, d.Module, d.ModuleDigest, d.Policy)
 	}
+	if m.ctx.Err() != nil {
+		if next != nil {
+			next.release()
+		}
+		return // the scheduler's end is no fault of the policy
+	}
 	if err != nil && current == nil {
 		next = m.lastGood(d)
 	}
