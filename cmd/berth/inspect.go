@@ -29,7 +29,8 @@ digest. A module made otherwise has no such section; then only its imports and
 exports can be shown.
 
 FILE is a module, gzipped or not; - is standard input. Lines that begin with
-"problem" say why the scheduler would refuse it; berth check says more.`,
+"problem" say why the scheduler would refuse it, and make the exit code 1; berth
+check says more.`,
 		Example: `  berth inspect team-pools.wasm
   berth inspect -o json team-pools.wasm | jq -r .digest
   kubectl get configmap team-pools -n berth-system -o jsonpath='{.binaryData.policy\.wasm\.gz}' | base64 -d | berth inspect -`,
@@ -46,22 +47,32 @@ FILE is a module, gzipped or not; - is standard input. Lines that begin with
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			r := newReport(wasm, info)
-			switch output {
-			case "json":
-				return writeJSON(io.out, r)
-			case "yaml":
-				text, err := yaml.Marshal(r)
-				if err == nil {
-					_, err = io.out.Write(text)
-				}
+			if err := newReport(wasm, info).write(io.out, output); err != nil {
 				return err
 			}
-			return r.writeText(io.out, output == "wide")
+			if len(info.Problems) > 0 {
+				return errReported
+			}
+			return nil
 		},
 	}
 	outputFlag(cmd, &output, "text", "wide", "json", "yaml")
 	return cmd
+}
+
+// write prints the report in a format of --output.
+func (r report) write(out io.Writer, format string) error {
+	switch format {
+	case "json":
+		return writeJSON(out, r)
+	case "yaml":
+		text, err := yaml.Marshal(r)
+		if err == nil {
+			_, err = out.Write(text)
+		}
+		return err
+	}
+	return r.writeText(out, format == "wide")
 }
 
 // readModule reads a module from a file or, as "-", from in. Gzip is told by its

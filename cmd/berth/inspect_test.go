@@ -82,7 +82,7 @@ func TestInspectWithoutSection(t *testing.T) {
 func TestInspectProblems(t *testing.T) {
 	berth(t, "(module)", "inspect", "-").want(t, exitProblem).wantErr(t, "berth inspect: -: ")
 	berth(t, "\x1f\x8bno", "inspect", "-").want(t, exitProblem).wantErr(t, "berth inspect: -: gunzip: ")
-	r := berth(t, "\x00asm\x01\x00\x00\x00", "inspect", "-").want(t, exitOK)
+	r := berth(t, "\x00asm\x01\x00\x00\x00", "inspect", "-").want(t, exitProblem)
 	if !strings.Contains(r.out, `problem:  export "memory": want a memory, got none`) {
 		t.Errorf("want what is missing, got %s", r.out)
 	}
