@@ -90,7 +90,7 @@ func hostLog(in *Instance, stack []uint64) error {
 		return fmt.Errorf("log: %w", err)
 	}
 	line := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r

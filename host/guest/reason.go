@@ -103,7 +103,7 @@ func checkText(b []byte) error {
 		return fmt.Errorf("want UTF-8 text, got other bytes")
 	}
 	for i, r := range string(b) {
-		if unicode.IsControl(r) {
+		if !unicode.IsPrint(r) {
 			return fmt.Errorf("want printable text, got %U at byte %d", r, i)
 		}
 	}

@@ -130,6 +130,8 @@ func TestReasonText(t *testing.T) {
 		"longest":     {strings.Repeat("x", abi.MaxReasonBytes), "p: " + strings.Repeat("x", abi.MaxReasonBytes)},
 		"two lines":   {"a\nb", ""},
 		"zero":        {"a\x00b", ""},
+		"direction":   {"a\u202eb", ""},
+		"line":        {"a\u2028b", ""},
 		"escape":      {"\x1b[31mred", ""},
 		"C1":          {"a\u009b31m", ""},
 		"broken":      {"a\xff", ""},
