@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-#
 # Progress goes to stderr, so that `make -s demo OUTPUT=json` prints JSON only.
 
 # Static binaries, and one build cache for all: see RATIONALE.md.
@@ -21,7 +20,7 @@ LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)
 run = @printf '==> %s\n' '$(1)' >&2; time $(1)
 # Counts the packages that `go build -v` names, and passes on all else.
 count = 2>&1 | awk '/^[a-z][a-z0-9.\/_-]*$$/ {if (++n % 100 == 0) print "    " n " packages compiled"; next} {print}' >&2
-.PHONY: help demo build policies test check e2e bench fuzz image clean
+.PHONY: help demo build policies test race check e2e bench fuzz image clean
 
 ## help: this list
 help:
@@ -48,6 +47,10 @@ policies: build
 test: check
 	$(call run,go test -timeout 30m ./...)
 	$(call run,CGO_ENABLED=1 go test -race $(RACE_PKGS))
+
+## race: all that runs concurrently, under the race detector (compiles Kubernetes anew)
+race:
+	$(call run,CGO_ENABLED=1 go test -race -timeout 60m ./host/... ./test/conformance/...)
 
 ## check: gofmt, vet, lint
 check:

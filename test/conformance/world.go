@@ -38,7 +38,7 @@ const profile = "berth"
 const stateNamespace = "berth-state"
 
 // patience is how long a condition may take on a busy machine.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // World is Kubernetes' scheduler with the host in it, on a fake API server: its
 // real cache, queue, framework and algorithm. Unless it is run, tests drive it
