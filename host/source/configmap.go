@@ -36,7 +36,7 @@ const (
 type ConfigMaps struct {
 	namespace string
 	informer  cache.SharedIndexInformer
-	synced    chan struct{}
+	firstList
 
 	mu      sync.Mutex
 	lastErr error // of the last list or watch that failed
@@ -51,7 +51,7 @@ func NewConfigMaps(client kubernetes.Interface, namespace string) *ConfigMaps {
 		namespace: namespace,
 		informer: coreinformers.NewFilteredConfigMapInformer(client, namespace, 0, cache.Indexers{},
 			func(o *metav1.ListOptions) { o.LabelSelector = LabelPolicy }),
-		synced: make(chan struct{}),
+		firstList: make(firstList),
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *ConfigMaps) Run(ctx context.Context, sink Sink) error {
 		select {
 		case <-registration.HasSyncedChecker().Done():
 			logger.Info("Policies listed", "count", len(s.informer.GetStore().ListKeys()))
-			close(s.synced)
+			close(s.firstList)
 		case <-ctx.Done():
 		}
 	}()
@@ -83,32 +83,18 @@ func (s *ConfigMaps) Run(ctx context.Context, sink Sink) error {
 	return nil
 }
 
-// Synced implements Source.
-func (s *ConfigMaps) Synced() bool {
-	select {
-	case <-s.synced:
-		return true
-	default:
-		return false
-	}
-}
-
 // WaitForSync implements Source.
 func (s *ConfigMaps) WaitForSync(ctx context.Context) error {
-	select {
-	case <-s.synced:
-		return nil
-	case <-ctx.Done():
-	}
-	if s.Synced() {
+	err := s.wait(ctx)
+	if err == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lastErr != nil {
-		return fmt.Errorf("list configmaps in %s: %w: %v", s.namespace, ctx.Err(), s.lastErr)
+		return fmt.Errorf("list configmaps in %s: %w: %v", s.namespace, err, s.lastErr)
 	}
-	return fmt.Errorf("list configmaps in %s: %w", s.namespace, ctx.Err())
+	return fmt.Errorf("list configmaps in %s: %w", s.namespace, err)
 }
 
 // configMapHandler turns the informer's calls, which come from one goroutine,

@@ -34,9 +34,9 @@ const (
 // that a volume of a ConfigMap, or a tree that is swapped by moving a link,
 // works.
 type Directory struct {
-	root   string
-	synced chan struct{}
-	once   sync.Once
+	root string
+	firstList
+	once sync.Once
 
 	known   map[string][sha256.Size]byte // what the sink was told, by key
 	missing bool                         // root is gone; reported once
@@ -46,7 +46,7 @@ var _ Source = (*Directory)(nil)
 
 // NewDirectory returns the source of the policies in root.
 func NewDirectory(root string) *Directory {
-	return &Directory{root: filepath.Clean(root), synced: make(chan struct{}), known: map[string][sha256.Size]byte{}}
+	return &Directory{root: filepath.Clean(root), firstList: make(firstList), known: map[string][sha256.Size]byte{}}
 }
 
 // Run reads the directory and then follows its changes until ctx ends. It is an
@@ -73,7 +73,7 @@ func (s *Directory) Run(ctx context.Context, sink Sink) error {
 	if err := s.scan(sink, logger); err != nil {
 		return err
 	}
-	s.once.Do(func() { close(s.synced) })
+	s.once.Do(func() { close(s.firstList) })
 
 	var quiet <-chan time.Time // set while there are changes to read
 	var deadline time.Time
@@ -110,27 +110,12 @@ func (s *Directory) Run(ctx context.Context, sink Sink) error {
 	}
 }
 
-// Synced implements Source.
-func (s *Directory) Synced() bool {
-	select {
-	case <-s.synced:
-		return true
-	default:
-		return false
-	}
-}
-
 // WaitForSync implements Source.
 func (s *Directory) WaitForSync(ctx context.Context) error {
-	select {
-	case <-s.synced:
-		return nil
-	case <-ctx.Done():
-		if s.Synced() {
-			return nil
-		}
-		return fmt.Errorf("read %s: %w", s.root, ctx.Err())
+	if err := s.wait(ctx); err != nil {
+		return fmt.Errorf("read %s: %w", s.root, err)
 	}
+	return nil
 }
 
 // scan reads the directory and tells the sink what differs from what it was
