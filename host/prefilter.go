@@ -48,11 +48,7 @@ func (b *Berth) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 		if set != nil {
 			narrowed = append(narrowed, cp.name)
 			b.record(cs.cycle, cp) // what lets it take other nodes may help, too
-			if allowed == nil {
-				allowed = set
-			} else {
-				allowed = allowed.Intersection(set)
-			}
+			allowed = narrow(allowed, set)
 		}
 		filters = filters || (!cp.skip && (cp.points[abi.Filter] || cp.points[abi.AddPod] || cp.points[abi.RemovePod]))
 	}
@@ -156,11 +152,7 @@ func (cp *cyclePolicy) askPreFilter(c *cycle, nodes []fwk.NodeInfo) (set sets.Se
 				names.Insert(name)
 			}
 		}
-		if set == nil {
-			set = names
-		} else {
-			set = set.Intersection(names)
-		}
+		set = narrow(set, names)
 	}
 	if !v.chunked[abi.PreFilter] {
 		err = cp.call(c, &guest.Call{Point: abi.PreFilter})
@@ -205,13 +197,17 @@ func (cp *cyclePolicy) askPreFilter(c *cycle, nodes []fwk.NodeInfo) (set sets.Se
 	}
 	take()
 	if out {
-		if set == nil {
-			set = left
-		} else {
-			set = set.Intersection(left)
-		}
+		set = narrow(set, left)
 	}
 	return set, verdict, handle, nil
+}
+
+// narrow is what two sets of nodes have in common; a nil set is all nodes.
+func narrow(set, by sets.Set[string]) sets.Set[string] {
+	if set == nil {
+		return by
+	}
+	return set.Intersection(by)
 }
 
 // refs fills refBuf with the views of nodes of the snapshot.
