@@ -17,17 +17,27 @@ var Normalizations = []string{NormalizeNone, NormalizeMax, NormalizeReversed, No
 // It crosses as a value record whose root is a map of the keys in
 // DescriptionKeys.
 type Description struct {
-	Name      string   // what the author calls it
-	Version   string   // the author's version; free text
-	Minor     int      // the lowest ABI minor that the guest needs
-	Points    []string // wire names of the points it implements
-	Chunked   []string // pre_filter, pre_score: those that want every node in chunks
-	Reads     []string // sections that it reads; the meta sections needn't be named
-	Normalize string   // one of Normalizations; empty is none
-	Pure      bool     // Filter and Score depend on this pod and this node only, and on no memory of other calls
-	Intents   []string // kinds of intents that it may ask for
-	Resources []string // group/version/resource that it wants to get or list
-	Schema    any      // JSON schema of config (a tree), nil where it takes none
+	Name       string     // what the author calls it
+	Version    string     // the author's version; free text
+	Minor      int        // the lowest ABI minor that the guest needs
+	Points     []string   // wire names of the points it implements
+	Chunked    []string   // pre_filter, pre_score: those that want every node in chunks
+	Reads      []string   // sections that it reads; the meta sections needn't be named
+	Normalize  string     // one of Normalizations; empty is none
+	Pure       bool       // Filter and Score depend on this pod and this node only, and on no memory of other calls
+	Intents    []string   // kinds of intents that it may ask for
+	Events     []string   // queueing_hint: the events it is called for; none is those that change what it reads
+	Resources  []Resource // what it wants to get or list
+	DataSets   []string   // names of data sets that it reads
+	Aggregates []string   // sums over assigned pods that it reads: "namespace" or "label/KEY"
+	Schema     any        // JSON schema of config (a tree), nil where it takes none
+}
+
+// Resource is a resource of the API server whose objects a policy reads.
+type Resource struct {
+	Name     string   // group/version/resource, or version/resource of the core group
+	Selector string   // label selector; empty is everything
+	Fields   []string // what of an object is kept, as "spec.min"; none is all. apiVersion, kind and metadata's name, namespace, uid, labels are kept always
 }
 
 // DescriptionKeys are the keys of a describe document with what they hold.
@@ -44,7 +54,10 @@ var DescriptionKeys = []struct {
 	{"normalize", "string", "none, max, reversed or custom", false},
 	{"pure", "bool", "Filter and Score depend on this pod and this node only", false},
 	{"intents", "list of strings", "kinds of intents that it may ask for", false},
-	{"resources", "list of strings", "group/version/resource that it wants to read", false},
+	{"events", "list of strings", "queueing_hint: the events that it is called for; without it those that change what the policy reads", false},
+	{"resources", "list of maps", "what it wants to read: resource (group/version/resource), selector, fields", false},
+	{"data_sets", "list of strings", "names of data sets that it reads", false},
+	{"aggregates", "list of strings", "sums over assigned pods that it reads: namespace, or label/KEY", false},
 	{"schema", "map", "JSON schema of its config", false},
 }
 
@@ -54,10 +67,13 @@ func (d *Description) Encode() ([]byte, error) {
 	for _, l := range []struct {
 		key string
 		val []string
-	}{{"chunked", d.Chunked}, {"reads", d.Reads}, {"intents", d.Intents}, {"resources", d.Resources}} {
+	}{{"chunked", d.Chunked}, {"reads", d.Reads}, {"intents", d.Intents}, {"events", d.Events}, {"data_sets", d.DataSets}, {"aggregates", d.Aggregates}} {
 		if len(l.val) > 0 {
 			m[l.key] = l.val
 		}
+	}
+	if len(d.Resources) > 0 {
+		m["resources"] = resourceTree(d.Resources)
 	}
 	if d.Normalize != "" {
 		m["normalize"] = d.Normalize
@@ -75,6 +91,21 @@ func (d *Description) Encode() ([]byte, error) {
 type DescribeError string
 
 func (e DescribeError) Error() string { return "describe document: " + string(e) }
+
+func resourceTree(list []Resource) []any {
+	var out []any
+	for _, r := range list {
+		m := map[string]any{"resource": r.Name}
+		if r.Selector != "" {
+			m["selector"] = r.Selector
+		}
+		if len(r.Fields) > 0 {
+			m["fields"] = r.Fields
+		}
+		out = append(out, m)
+	}
+	return out
+}
 
 // ParseDescription reads and checks a describe document: keys and types, every
 // point, section and normalisation known, nothing named twice.
@@ -95,7 +126,9 @@ func ParseDescription(rec []byte) (*Description, error) {
 	d.Minor = int(p.value("minor", Int, true).Int())
 	d.Points = p.list("points", true)
 	d.Chunked, d.Reads = p.list("chunked", false), p.list("reads", false)
-	d.Intents, d.Resources = p.list("intents", false), p.list("resources", false)
+	d.Intents, d.Events = p.list("intents", false), p.list("events", false)
+	d.DataSets, d.Aggregates = p.list("data_sets", false), p.list("aggregates", false)
+	d.Resources = p.resources()
 	d.Normalize = p.text("normalize", false)
 	d.Pure = p.value("pure", Bool, false).Bool()
 	if v := p.value("schema", Map, false); v.Kind() == Map {
@@ -138,7 +171,10 @@ func (p *describeParser) text(key string, required bool) string {
 }
 
 func (p *describeParser) list(key string, required bool) []string {
-	v := p.value(key, List, required)
+	return p.strings(key, p.value(key, List, required))
+}
+
+func (p *describeParser) strings(key string, v Value) []string {
 	var out []string
 	for i := range v.Len() {
 		e := v.At(i)
@@ -148,6 +184,40 @@ func (p *describeParser) list(key string, required bool) []string {
 		out = append(out, e.Text())
 	}
 	return out
+}
+
+func (p *describeParser) resources() []Resource {
+	v := p.value("resources", List, false)
+	var out []Resource
+	for i := range v.Len() {
+		e := v.At(i)
+		if e.Kind() != Map {
+			p.fail("resources", "want maps, got "+e.Kind().String())
+			return nil
+		}
+		var r Resource
+		for j := range e.Len() {
+			x, _ := e.Get(e.Key(j))
+			switch key := e.Key(j); {
+			case key == "resource" && x.Kind() == String:
+				r.Name = x.Text()
+			case key == "selector" && x.Kind() == String:
+				r.Selector = x.Text()
+			case key == "fields" && x.Kind() == List:
+				r.Fields = p.strings("resources", x)
+			default:
+				p.fail("resources", "want resource and selector, strings, and fields, a list, got \""+key+"\" "+x.Kind().String())
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func (p *describeParser) fail(key, text string) {
+	if p.err == nil {
+		p.err = DescribeError("key \"" + key + "\": " + text)
+	}
 }
 
 func (d *Description) check() error {
@@ -178,13 +248,27 @@ func (d *Description) check() error {
 	}); err != nil {
 		return err
 	}
+	resources := make([]string, len(d.Resources))
+	for i, r := range d.Resources {
+		resources[i] = r.Name
+	}
 	for _, l := range []struct {
-		key  string
-		list []string
-	}{{"intents", d.Intents}, {"resources", d.Resources}} {
-		if err := checkNames(l.key, l.list, func(s string) bool { return s != "" }); err != nil {
+		key   string
+		list  []string
+		known func(string) bool
+	}{
+		{"intents", d.Intents, knownIntent},
+		{"events", d.Events, knownEvent},
+		{"resources", resources, func(s string) bool { return count(s, '/') == 1 || count(s, '/') == 2 }},
+		{"data_sets", d.DataSets, func(s string) bool { return s != "" && len(s) <= MaxNameBytes }},
+		{"aggregates", d.Aggregates, func(s string) bool { return s == "namespace" || len(s) > 6 && s[:6] == "label/" }},
+	} {
+		if err := checkNames(l.key, l.list, l.known); err != nil {
 			return err
 		}
+	}
+	if len(d.Events) > 0 && !contains(d.Points, "queueing_hint") {
+		return DescribeError("events: they go with the point queueing_hint, and only with it")
 	}
 	if d.Normalize != "" && !contains(Normalizations, d.Normalize) {
 		return DescribeError("normalize: want none, max, reversed or custom, got \"" + d.Normalize + "\"")
@@ -193,6 +277,33 @@ func (d *Description) check() error {
 		return DescribeError("normalize: custom goes with the point normalize_score, and only with it")
 	}
 	return nil
+}
+
+func knownIntent(kind string) bool {
+	for _, i := range Intents() {
+		if i.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+func knownEvent(name string) bool {
+	for _, e := range Events() {
+		if e.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func count(s string, c byte) (n int) {
+	for i := range len(s) {
+		if s[i] == c {
+			n++
+		}
+	}
+	return n
 }
 
 func checkNames(key string, names []string, known func(string) bool) error {

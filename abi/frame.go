@@ -39,7 +39,7 @@ var FrameStruct = &Struct{"frame", FrameSize, []Field{
 	{"nodes_ptr", FrameNodesPtr, Ptr, "array of node_ref; in normalize_score they are all zero"},
 	{"nodes_len", FrameNodesLen, U32, "number of nodes of this call"},
 	{"state", FrameState, U32, "handle of the cycle state that pre_filter returned; 0 is none"},
-	{"arg_ptr", FrameArgPtr, Ptr, "configure: value record; add_pod, remove_pod: view record of the other pod; normalize_score: i64 scores, one a node"},
+	{"arg_ptr", FrameArgPtr, Ptr, "add_pod, remove_pod: view record of the other pod; normalize_score: i64 scores, one a node; else a value record"},
 	{"arg_len", FrameArgLen, U32, "its bytes"},
 	{"result_ptr", FrameResultPtr, Ptr, "where the guest writes its result, items behind it"},
 	{"result_len", FrameResultLen, U32, "bytes there"},
@@ -106,9 +106,9 @@ var ResultStruct = &Struct{"result", ResultSize, []Field{
 	{"list_len", ResultListLen, U32, "number of names"},
 	{"list_set", ResultListSet, U32, "1 if the list counts; a list of length 0 then means no node"},
 	{"items_len", ResultItemsLen, U32, "number of items written; must be the frame's nodes_len where the call has items"},
-	{"payload_ptr", ResultPayloadPtr, Ptr, "describe: the document; other points: a list of intents, or of post_filter's requests"},
+	{"payload_ptr", ResultPayloadPtr, Ptr, "a value record: describe's document, else a map"},
 	{"payload_len", ResultPayloadLen, U32, "bytes of that value record"},
-	{"next", ResultNext, U32, "post_filter: 1 asks for another call, phase step, with the answers in arg"},
+	{"next", ResultNext, U32, "post_filter, pod_group_post_filter: 1 asks for another call, phase step, with the answers in arg"},
 	{"reserved", ResultReserved, U32, "0"},
 }}
 

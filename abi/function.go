@@ -63,6 +63,7 @@ const (
 var Imports = []Function{
 	{Name: "log", Params: []ValueType{I32, I32, I32}, Doc: "writes a line (level, ptr, len) to the scheduler's log"},
 	{Name: "intern", Params: []ValueType{I32, I32}, Results: []ValueType{I32}, Doc: "returns the id of the string (ptr, len); 0 only for the empty string"},
+	{Name: "read", Params: []ValueType{I32, I32, I32, I32, I32}, Results: []ValueType{I64}, Doc: "writes a value record of what (read, key ptr, key len) names to (buffer ptr, buffer len), if it fits, and returns its bytes; a negative number says why there is none"},
 }
 
 // Exports are the functions that a guest exports: those of its life and memory,

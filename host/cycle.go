@@ -262,15 +262,20 @@ func (cp *cyclePolicy) call(c *cycle, call *guest.Call) error {
 	if !v.desc.Pure {
 		call.Now = c.now
 	}
+	v.reading = reading{host: c.host, version: v, point: call.Point, pod: c.pod, cycle: c}
 	start := time.Now()
 	err := v.inst.Call(call, &v.result)
-	point := call.Point.String()
-	metrics.Calls.WithLabelValues(v.name, point).Inc()
-	metrics.CallSeconds.WithLabelValues(v.name, point).Observe(time.Since(start).Seconds())
-	metrics.Fuel.WithLabelValues(v.name, point).Add(float64(v.inst.LastFuel()))
+	v.account(call.Point, start, v.inst.LastFuel())
 	if err != nil {
 		return err
 	}
+	if len(v.result.Intents) > 0 {
+		asks := asking{host: c.host, version: v, profile: c.profile, point: call.Point, pod: c.pod}
+		if err := asks.carryOut(&v.result); err != nil {
+			return err
+		}
+	}
+	point := call.Point.String()
 	var codes [abi.Pending + 1]int
 	for i := range v.result.Verdicts {
 		codes[v.result.Verdicts[i].Code]++
@@ -281,6 +286,14 @@ func (cp *cyclePolicy) call(c *cycle, call *guest.Call) error {
 		}
 	}
 	return nil
+}
+
+// account counts a call.
+func (v *version) account(p abi.Point, start time.Time, fuel uint64) {
+	point := p.String()
+	metrics.Calls.WithLabelValues(v.name, point).Inc()
+	metrics.CallSeconds.WithLabelValues(v.name, point).Observe(time.Since(start).Seconds())
+	metrics.Fuel.WithLabelValues(v.name, point).Add(float64(fuel))
 }
 
 // note counts a fault at a point. It returns the fault.

@@ -226,6 +226,9 @@ func (m *manager) build(ctx context.Context, key string, wasm []byte, digest str
 	for _, w := range shared.module.Warnings {
 		m.logger.Info("Policy warning", "policy", p.Name, "source", key, "warning", w)
 	}
+	if err := checkGrants(shared.desc, p); err != nil {
+		return nil, err
+	}
 	config, err := module.EncodeConfig(shared.desc, p.Config)
 	if err != nil {
 		return nil, err
@@ -239,6 +242,7 @@ func (m *manager) build(ctx context.Context, key string, wasm []byte, digest str
 		},
 	}
 	v.log = m.guestLog(v)
+	v.aside.v = v
 	for _, name := range shared.desc.Points {
 		point, _ := abi.PointByName(name)
 		v.points[point] = true

@@ -52,6 +52,7 @@ type version struct {
 
 	refs    atomic.Int64 // the active set's one, and one a cycle
 	onClose func()
+	aside   aside // the instance for the points beside the cycles
 
 	mu         sync.Mutex // guards what follows: one call at a time
 	inst       *guest.Instance
@@ -67,6 +68,7 @@ type version struct {
 	podBuf     []byte
 	podCycle   uint64 // cycle whose pod is in inst
 	result     guest.Result
+	reading    reading // of the call that is under way
 	refBuf     []guest.NodeRef
 	pending    []pendingNode
 	cycles     int
@@ -121,6 +123,7 @@ func (v *version) newInstance(ctx context.Context) error {
 		ReasonPrefix: v.name + ": ",
 		Log:          v.log,
 		LogBytes:     int(v.policy.Limits.Log),
+		Read:         v.reading.read,
 	})
 	if err != nil {
 		return err
@@ -293,6 +296,7 @@ func (v *version) release() {
 		return
 	}
 	v.close()
+	v.aside.close()
 	v.onClose()
 }
 

@@ -18,21 +18,24 @@ import (
 
 // report is what berth inspect prints as JSON and YAML. Fields are only added.
 type report struct {
-	Name      string   `json:"name,omitempty"`
-	Version   string   `json:"version,omitempty"`
-	ABI       string   `json:"abi,omitempty"`
-	Digest    string   `json:"digest"`
-	Size      int      `json:"size"`     // bytes
-	GzipSize  int      `json:"gzipSize"` // bytes, as berth pack compresses
-	Section   bool     `json:"describeSection"`
-	Points    []string `json:"points"`
-	Chunked   []string `json:"chunked,omitempty"`
-	Reads     []string `json:"reads,omitempty"`
-	Normalize string   `json:"normalize,omitempty"`
-	Pure      bool     `json:"pure"`
-	Intents   []string `json:"intents,omitempty"`
-	Resources []string `json:"resources,omitempty"`
-	Schema    any      `json:"schema,omitempty"`
+	Name       string           `json:"name,omitempty"`
+	Version    string           `json:"version,omitempty"`
+	ABI        string           `json:"abi,omitempty"`
+	Digest     string           `json:"digest"`
+	Size       int              `json:"size"`     // bytes
+	GzipSize   int              `json:"gzipSize"` // bytes, as berth pack compresses
+	Section    bool             `json:"describeSection"`
+	Points     []string         `json:"points"`
+	Chunked    []string         `json:"chunked,omitempty"`
+	Reads      []string         `json:"reads,omitempty"`
+	Normalize  string           `json:"normalize,omitempty"`
+	Pure       bool             `json:"pure"`
+	Intents    []string         `json:"intents,omitempty"`
+	Events     []string         `json:"events,omitempty"`
+	Resources  []resourceReport `json:"resources,omitempty"`
+	DataSets   []string         `json:"dataSets,omitempty"`
+	Aggregates []string         `json:"aggregates,omitempty"`
+	Schema     any              `json:"schema,omitempty"`
 
 	Imports []functionReport `json:"imports"`
 	Exports []functionReport `json:"exports"`
@@ -71,6 +74,24 @@ func newShapeReport(s weave.Shape) shapeReport {
 	return shapeReport{s.Functions, s.DataSegments, s.BodyBytes, s.Locals, s.Blocks, s.Nesting, s.BranchTargets}
 }
 
+// resourceReport is a resource that a policy wants to read.
+type resourceReport struct {
+	Resource string   `json:"resource"`
+	Selector string   `json:"selector,omitempty"`
+	Fields   []string `json:"fields,omitempty"`
+}
+
+func (r resourceReport) String() string {
+	s := r.Resource
+	if r.Selector != "" {
+		s += " (" + r.Selector + ")"
+	}
+	if len(r.Fields) > 0 {
+		s += " [" + strings.Join(r.Fields, ", ") + "]"
+	}
+	return s
+}
+
 func newReport(wasm []byte, info *module.Info) report {
 	r := report{
 		Digest: info.Digest, Size: info.Size, GzipSize: len(source.Gzip(wasm)),
@@ -82,7 +103,10 @@ func newReport(wasm []byte, info *module.Info) report {
 		r.Name, r.Version, r.ABI = d.Name, d.Version, fmt.Sprintf("%d.%d", abi.Major, d.Minor)
 		r.Points, r.Chunked, r.Reads = d.Points, d.Chunked, d.Reads
 		r.Normalize, r.Pure, r.Schema = d.Normalize, d.Pure, d.Schema
-		r.Intents, r.Resources = d.Intents, d.Resources
+		r.Intents, r.Events, r.DataSets, r.Aggregates = d.Intents, d.Events, d.DataSets, d.Aggregates
+		for _, x := range d.Resources {
+			r.Resources = append(r.Resources, resourceReport{x.Name, x.Selector, x.Fields})
+		}
 	} else {
 		for _, p := range info.Points {
 			if p != abi.Describe && p != abi.Configure {
@@ -131,8 +155,20 @@ func (r report) writeText(out io.Writer, wide bool) error {
 	list("points", r.Points)
 	if r.Name != "" {
 		list("reads", r.Reads)
-		list("resources", r.Resources)
+		resources := make([]string, len(r.Resources))
+		for i, x := range r.Resources {
+			resources[i] = printable(x.String())
+		}
+		list("resources", resources)
 		list("intents", r.Intents)
+		for _, more := range []struct {
+			key  string
+			list []string
+		}{{"events", r.Events}, {"data sets", r.DataSets}, {"aggregates", r.Aggregates}} {
+			if len(more.list) > 0 {
+				list(more.key, more.list)
+			}
+		}
 		list("config", configKeys(r.Schema))
 		if slices.Contains(r.Points, abi.Score.String()) {
 			line("normalize", cmp.Or(r.Normalize, abi.NormalizeNone))

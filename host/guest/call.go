@@ -38,7 +38,10 @@ type Result struct {
 	ListSet  bool      // List counts, even when empty
 	Verdicts []Verdict // one a node, where the point has items
 	Scores   []int64   // one a node, at score and normalize_score
-	Payload  []byte    // describe
+	Next     bool      // post_filter, pod_group_post_filter: Reply is a question
+	Payload  []byte    // a value record
+	Reply    abi.Value // Payload, checked; null where there is none, and at describe
+	Intents  []Intent  // of Reply
 	items    abi.Item  // what the point has
 	buf      []byte    // copy of the result area
 	_        [0]func() // not comparable
@@ -88,7 +91,10 @@ func (in *Instance) Call(c *Call, out *Result) error {
 		budget = in.opts.Budgets.Call + in.opts.Budgets.PerNode*uint64(len(c.Nodes))
 	}
 	in.stack[0] = uint64(in.frame.ptr)
-	if err := in.run(f, in.stack[:], budget, c.Point); err != nil {
+	in.calling = c.Point != abi.Describe && c.Point != abi.Configure
+	err := in.run(f, in.stack[:], budget, c.Point)
+	in.calling, in.lastRead = false, reading{}
+	if err != nil {
 		return err
 	}
 	if answer := uint32(in.stack[0]); answer != abi.Answered {
@@ -179,13 +185,17 @@ func (in *Instance) readResult(c *Call, out *Result, info *abi.PointInfo, itemSi
 	u32 := func(at int) uint32 { return binary.LittleEndian.Uint32(b[at:]) }
 
 	out.State, out.ListSet, out.Payload = u32(abi.ResultState), u32(abi.ResultListSet) == 1, nil
+	out.Next, out.Reply, out.Intents = false, abi.Value{}, nil
 	out.List, out.Verdicts, out.Scores = out.List[:0], out.Verdicts[:0], out.Scores[:0]
 	var err error
 	if out.Verdict, err = in.verdict(info, u32(abi.ResultCode), u32(abi.ResultReasonsLen), u32(abi.ResultReasonsPtr)); err != nil {
 		return in.bad(c, "result", err)
 	}
-	if next := u32(abi.ResultNext); next != 0 {
-		return in.bad(c, "next", fmt.Errorf("want 0 at %s, got %d", c.Point, next))
+	switch next := u32(abi.ResultNext); {
+	case next == 1 && (c.Point == abi.PostFilter || c.Point == abi.PodGroupPostFilter) && out.Code == abi.Success:
+		out.Next = true
+	case next != 0:
+		return in.bad(c, "next", fmt.Errorf("want 0 at %s with %s, got %d", c.Point, out.Code, next))
 	}
 	if err := in.readPayload(c, out, u32(abi.ResultPayloadPtr), u32(abi.ResultPayloadLen)); err != nil {
 		return err
@@ -234,12 +244,6 @@ func (in *Instance) bad(c *Call, field string, err error) error {
 }
 
 func (in *Instance) readPayload(c *Call, out *Result, ptr, n uint32) error {
-	if n == 0 {
-		return nil
-	}
-	if c.Point != abi.Describe {
-		return in.bad(c, "payload", fmt.Errorf("want no intents at %s: this host carries out none", c.Point))
-	}
 	if n > abi.MaxPayloadBytes {
 		return in.bad(c, "payload", fmt.Errorf("want at most %d bytes, got %d", abi.MaxPayloadBytes, n))
 	}
@@ -247,7 +251,15 @@ func (in *Instance) readPayload(c *Call, out *Result, ptr, n uint32) error {
 	if !ok {
 		return in.bad(c, "payload", fmt.Errorf("want %d bytes inside memory, got address %d", n, ptr))
 	}
-	out.Payload = append([]byte(nil), view...)
+	if n > 0 {
+		out.Payload = append([]byte(nil), view...)
+	}
+	if c.Point == abi.Describe {
+		return nil
+	}
+	if err := out.reply(c); err != nil {
+		return in.bad(c, "payload", err)
+	}
 	return nil
 }
 

@@ -20,6 +20,7 @@ const importCost = 100
 var imports = map[string]func(in *Instance, stack []uint64) error{
 	"log":    hostLog,
 	"intern": hostIntern,
+	"read":   hostRead,
 }
 
 // HostFuncs are Berth's host functions for an engine, made from abi.Imports.
@@ -124,4 +125,58 @@ func hostIntern(in *Instance, stack []uint64) error {
 	}
 	stack[0] = uint64(id)
 	return nil
+}
+
+// hostRead is read(what, key, key_len, buffer, buffer_len) -> bytes: a value
+// record of what the key names, written to the buffer if it fits. A guest that
+// gave too little room asks again; the host answers both from one reading.
+//
+//	what        a number of abi.ReadTable
+//	key         first byte of the key, its parts joined by NULs
+//	key_len     bytes, at most abi.MaxReadKeyBytes
+//	buffer      where the record goes, 8-aligned
+//	buffer_len  bytes there
+//
+// It returns the record's bytes, or a negative number that says why there is
+// none. It traps when key or buffer is not inside memory.
+func hostRead(in *Instance, stack []uint64) error {
+	what, ptr, n, buf, room := abi.Read(stack[0]), uint32(stack[1]), uint32(stack[2]), uint32(stack[3]), uint32(stack[4])
+	if err := in.charge(n); err != nil {
+		return err
+	}
+	key, err := in.bytes(ptr, n, abi.MaxReadKeyBytes)
+	if err != nil {
+		return fmt.Errorf("read: key: %w", err)
+	}
+	if in.lastRead.what != what || string(key) != in.lastRead.key || in.lastRead.record == nil {
+		in.lastRead = reading{what: what, key: string(key)}
+		answer := int64(abi.ReadRefused)
+		if in.opts.Read != nil && in.calling {
+			in.lastRead.record, answer = in.opts.Read(what, in.lastRead.key)
+		}
+		if in.lastRead.record == nil {
+			stack[0] = uint64(min(answer, -1))
+			return nil
+		}
+	}
+	record := in.lastRead.record
+	if err := in.charge(uint32(len(record))); err != nil {
+		return err
+	}
+	stack[0] = uint64(len(record))
+	if uint32(len(record)) > room {
+		return nil
+	}
+	in.lastRead = reading{}
+	if !in.inst.Memory().Write(buf, record) {
+		return fmt.Errorf("read: want %d bytes inside memory, got address %d", len(record), buf)
+	}
+	return nil
+}
+
+// reading is what the last read gave, kept for a guest that had too little room.
+type reading struct {
+	what   abi.Read
+	key    string
+	record []byte
 }

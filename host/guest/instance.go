@@ -39,6 +39,9 @@ type Options struct {
 	// Log takes lines from the import log (level 0..3) and from stdout and
 	// stderr (level abi.LogInfo). It may be nil.
 	Log func(level uint32, line string)
+	// Read answers the import read: a value record, or nil and a negative number
+	// of abi. It is asked during Call only. It may be nil.
+	Read func(what abi.Read, key string) ([]byte, int64)
 	// LogBytes is how much of one call's output reaches Log; the rest is
 	// dropped, which a last line says.
 	LogBytes int
@@ -74,6 +77,9 @@ type Instance struct {
 	frameBuf [abi.FrameSize]byte
 	stack    [1]uint64
 	reasons  reasonCache
+
+	calling  bool // Call is under way
+	lastRead reading
 
 	now       int64  // what the clock stands at
 	logged    int    // bytes of this call's output

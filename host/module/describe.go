@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/host/policy"
@@ -48,30 +47,13 @@ func checkDescription(d *abi.Description, i *weave.Interface) Problems {
 		switch p, _ := abi.PointByName(name); {
 		case !slices.Contains(exported, p):
 			ps.add("describe: point %s: want an export %q, got none", name, name)
-		case !slices.Contains(Served, p):
-			ps.add("describe: point %s is not served by this version, want some of %s", name, pointNames(Served))
 		}
 	}
-	for _, name := range d.Intents {
-		ps.add("describe: intents: %q is not served by this version", clip(name))
-	}
-	for _, name := range d.Resources {
-		ps.add("describe: resources: %q is not served by this version", clip(name))
+	if d.Pure && slices.ContainsFunc(i.Imports, func(im weave.Import) bool { return im.Module == abi.Module && im.Name == "read" }) {
+		ps.add("describe: pure: want no import read in a pure policy, got one")
 	}
 	if err := policy.CheckSchema(d.Schema); err != nil {
 		ps.add("describe: %v", err)
 	}
 	return ps
-}
-
-// pointNames lists points by their wire names; configure isn't one that a
-// policy declares.
-func pointNames(points []abi.Point) string {
-	var names []string
-	for _, p := range points {
-		if p != abi.Describe && p != abi.Configure {
-			names = append(names, p.String())
-		}
-	}
-	return strings.Join(names, ", ")
 }

@@ -8,12 +8,8 @@ import (
 	"fmt"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/host/policy"
 	"github.com/berth-scheduler/berth/host/weave"
 )
-
-// Served are the points that this version of the host calls.
-var Served = policy.FailurePoints
 
 // Info is what can be said of a module without running it.
 type Info struct {

@@ -16,8 +16,9 @@ import (
 )
 
 var (
-	digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	moduleForm = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,253}$`)
+	digestForm   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	resourceForm = regexp.MustCompile(`^([a-z0-9.-]+/)?[a-z0-9]+/[a-z0-9]+$`)
+	moduleForm   = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,253}$`)
 )
 
 // check reports what is wrong with a decoded policy and compiles its selector.
@@ -141,15 +142,28 @@ func (p *Policy) checkLimits(d *decoder) {
 }
 
 func (p *Policy) checkGrants(d *decoder) {
+	var granted []string
+	for _, i := range abi.Intents() {
+		if i.Grant {
+			granted = append(granted, i.Kind)
+		}
+	}
+	seen := map[Grant]bool{}
 	for i, g := range p.Grants {
 		field := fmt.Sprintf("grants[%d]", i)
 		switch {
 		case (g.Intent == "") == (g.Resource == ""):
 			d.failField(field, "want either intent or resource")
-		case g.Intent != "":
-			d.failField(field, "intent %s is not served by this version", quoted(g.Intent))
-		default:
-			d.failField(field, "resource %s is not served by this version", quoted(g.Resource))
+		case g.Intent != "" && !slices.Contains(granted, g.Intent):
+			d.failField(field, "intent: want one of %s, got %s", strings.Join(granted, ", "), quoted(g.Intent))
+		case g.Resource != "" && !resourceForm.MatchString(g.Resource):
+			d.failField(field, "resource: want group/version/resource, or version/resource of the core group, got %s", quoted(g.Resource))
+		case seen[g]:
+			d.failField(field, "is given twice")
 		}
+		seen[g] = true
 	}
 }
+
+// Allows reports whether a grant is given.
+func (p *Policy) Allows(g Grant) bool { return slices.Contains(p.Grants, g) }

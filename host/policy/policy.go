@@ -82,8 +82,8 @@ type Policy struct {
 	Config map[string]any `json:"config,omitempty"`
 	// Limits bound what the module may use.
 	Limits Limits `json:"limits"`
-	// Grants allow the module what it has no right to by itself. No grant is
-	// served yet, so any is refused. The default is none.
+	// Grants allow the module what it has no right to by itself: to read a
+	// resource, or to ask for an intent. The default is none.
 	Grants []Grant `json:"grants,omitempty"`
 
 	selector   labels.Selector // of match.podSelector; nil matches all
@@ -148,10 +148,10 @@ type Fuel struct {
 
 // Grant allows a module one thing. Exactly one field is set.
 type Grant struct {
-	// Intent is something that the host does for the module after a call, like
-	// "evict".
+	// Intent is something that the host does for the module after a call:
+	// activate, event, patch, bind or evict.
 	Intent string `json:"intent,omitempty"`
-	// Resource is what the module may read: "group/version/resource", or
+	// Resource is what the module may get and list: "group/version/resource", or
 	// "version/resource" of the core group.
 	Resource string `json:"resource,omitempty"`
 }
@@ -161,12 +161,15 @@ type Grant struct {
 const Load = "load"
 
 // FailurePoints are the points, and configure, that failurePolicies may name
-// beside [Load]: those that this version serves.
-var FailurePoints = []abi.Point{
-	abi.Configure,
-	abi.PreFilter, abi.AddPod, abi.RemovePod, abi.Filter,
-	abi.PreScore, abi.Score, abi.NormalizeScore,
-}
+// beside [Load].
+var FailurePoints = func() (points []abi.Point) {
+	for i := range abi.Points {
+		if p := abi.Points[i].Point; p != abi.Describe {
+			points = append(points, p)
+		}
+	}
+	return points
+}()
 
 // Matches reports whether the policy is asked for a pod of a profile. It
 // doesn't allocate.
