@@ -16,7 +16,7 @@ func TestDescriptionRoundTrip(t *testing.T) {
 		"all": {
 			Name: "team-pools", Version: "v1.2.3", Points: []string{"pre_filter", "filter", "pre_score", "score", "normalize_score"},
 			Chunked: []string{"pre_filter", "pre_score"}, Reads: []string{"node.labels", "pod.labels", "pod.identity"}, Normalize: NormalizeCustom,
-			Pure: true, Intents: []string{"event"}, Resources: []string{"policy/v1/poddisruptionbudgets"},
+			Pure: true, Intents: []string{"event"}, Events: []string{"node/add"}, Resources: []Resource{{Name: "policy/v1/poddisruptionbudgets", Selector: "a=b", Fields: []string{"spec"}}, {Name: "v1/namespaces"}}, DataSets: []string{"load"}, Aggregates: []string{"namespace", "label/team"},
 			Schema: map[string]any{"type": "object", "required": []any{"pool"}, "minimum": int64(1)},
 		},
 		"normalize": {Name: strings.Repeat("n", MaxNameBytes), Points: []string{"score"}, Normalize: NormalizeReversed},

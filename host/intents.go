@@ -27,9 +27,6 @@ type asking struct {
 // bind, evict) are not here: the point does them.
 var carriers = map[string]func(a *asking, v abi.Value){}
 
-// answered are the kinds that a point carries out itself.
-var answered = []string{abi.IntentPatch, abi.IntentBind, abi.IntentEvict}
-
 // carryOut does what a guest asked for in its result. Those of a call that ended
 // with an error are dropped. The error is a fault of the guest: an intent that
 // it didn't declare. (What it declared was granted, or it wouldn't run.)

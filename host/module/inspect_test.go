@@ -99,14 +99,6 @@ func TestInspectProblems(t *testing.T) {
 			`export "_initialize": want () -> (), got () -> (i32)`},
 		{"point without export", pure(func(d *abi.Description) { d.Points = []string{"filter", "score"} }),
 			`describe: point score: want an export "score", got none`},
-		{"point not served", func(a *assembly) {
-			pure(func(d *abi.Description) { d.Points = []string{"permit"} })(a)
-			a.with(assemblyFunc{"permit", []byte{i32}, []byte{i32}, constant(0)})
-		}, `describe: point permit is not served by this version, want some of pre_filter, add_pod,`},
-		{"intent", pure(func(d *abi.Description) { d.Intents = []string{"evict"} }),
-			`describe: intents: "evict" is not served by this version`},
-		{"resource", pure(func(d *abi.Description) { d.Resources = []string{"policy/v1/poddisruptionbudgets"} }),
-			`describe: resources: "policy/v1/poddisruptionbudgets" is not served by this version`},
 		{"schema", pure(func(d *abi.Description) { d.Schema = map[string]any{"type": "object", "$ref": "x"} }),
 			`describe: schema: keyword "$ref" is not served`},
 		{"section that isn't a record", func(a *assembly) { a.data = []byte("{}") },

@@ -148,8 +148,7 @@ func TestParseRefuses(t *testing.T) {
 		{"order", head + "order: 1000001\n", `order: want -1000000 to 1000000, got 1000001`},
 		{"failure policy", head + "failurePolicy: fail\n", `failurePolicy: want Fail or Ignore, got "fail"`},
 		{"failure policy of a point", head + "failurePolicies: {filter: no}\n", `failurePolicies.filter: want Fail or Ignore, got "no"`},
-		{"point not served", head + "failurePolicies: {permit: Fail}\n", `failurePolicies.permit: point permit is not served by this version`},
-		{"unknown point", head + "failurePolicies: {preFilter: Fail}\n", `failurePolicies: unknown point "preFilter", want one of load, configure, pre_filter,`},
+		{"unknown point", head + "failurePolicies: {preFilter: Fail}\n", `failurePolicies: unknown point "preFilter", want one of load, configure, pre_enqueue,`},
 		{"empty list", head + "match: {profiles: []}\n", `match.profiles: an empty list matches nothing`},
 		{"twice in a list", head + "match: {namespaces: [a, a]}\n", `match.namespaces[1]: duplicate "a"`},
 		{"bad namespace", head + "match: {namespaces: [a.b]}\n", `match.namespaces[0]: want the name of a namespace, got "a.b"`},
@@ -164,8 +163,9 @@ func TestParseRefuses(t *testing.T) {
 		{"fuel", head + "limits: {fuel: {base: 0}}\n", `limits.fuel.base: want 1 to 500000000, got 0`},
 		{"fuel per node", head + "limits: {fuel: {perNode: -1}}\n", `limits.fuel.perNode: want 0 to 5000000, got -1`},
 		{"log", head + "limits: {log: 2Mi}\n", `limits.log: want 0 to 1Mi, got 2Mi`},
-		{"intent", head + "grants: [{intent: evict}]\n", `grants[0]: intent "evict" is not served by this version`},
-		{"resource", head + "grants: [{resource: policy/v1/poddisruptionbudgets}]\n", `grants[0]: resource "policy/v1/poddisruptionbudgets" is not served`},
+		{"intent", head + "grants: [{intent: fly}]\n", `grants[0]: intent: want one of activate, event, patch, bind, evict, got "fly"`},
+		{"resource", head + "grants: [{resource: PodDisruptionBudget}]\n", `grants[0]: resource: want group/version/resource, or version/resource of the core group, got "PodDisruptionBudget"`},
+		{"grant twice", head + "grants: [{intent: evict}, {resource: v1/namespaces}, {intent: evict}]\n", `grants[2]: is given twice`},
 		{"empty grant", head + "grants: [{}]\n", `grants[0]: want either intent or resource`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
