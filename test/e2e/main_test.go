@@ -58,7 +58,7 @@ func run(m *testing.M) (int, error) {
 			return 0, err
 		}
 	}
-	cluster, err = lab.Start(context.Background(), lab.Options{LogDir: os.Getenv("E2E_LOG_DIR")})
+	cluster, err = lab.Start(context.Background(), lab.Options{LogDir: os.Getenv("E2E_LOG_DIR"), Workloads: true})
 	if err != nil {
 		return 0, err
 	}

@@ -16,8 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/keyutil"
+	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 )
@@ -35,7 +37,7 @@ type apiServer struct {
 // startAPIServer starts kube-apiserver on a free loopback port. Its
 // certificates come from ca, which also signs clients; service account tokens
 // can be requested and are accepted; authorization is RBAC.
-func startAPIServer(ctx context.Context, dir, etcdURL string, ca *authority) (*apiServer, error) {
+func startAPIServer(ctx context.Context, dir, etcdURL string, ca *authority, workloads bool) (*apiServer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("kube-apiserver: %w", err)
@@ -44,6 +46,13 @@ func startAPIServer(ctx context.Context, dir, etcdURL string, ca *authority) (*a
 	if err != nil {
 		listener.Close()
 		return nil, fmt.Errorf("kube-apiserver: %w", err)
+	}
+	if workloads {
+		if err := utilfeature.DefaultMutableFeatureGate.Set(WorkloadGates); err != nil {
+			listener.Close()
+			return nil, fmt.Errorf("kube-apiserver: %w", err)
+		}
+		opts.APIEnablement.RuntimeConfig = cliflag.ConfigurationMap{"scheduling.k8s.io/v1beta1": "true", "scheduling.k8s.io/v1alpha3": "true"}
 	}
 	// Not derived from ctx's cancellation: clients are stopped first.
 	runCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))

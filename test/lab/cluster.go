@@ -20,7 +20,15 @@ type Options struct {
 	// LogDir receives the logs of everything the cluster runs. It is created
 	// if missing and kept by Stop. Empty means a directory that Stop removes.
 	LogDir string
+	// Workloads serves scheduling.k8s.io/v1beta1 and v1alpha3, whose pod groups
+	// are scheduled as a whole. Feature gates are one set a process: with it they
+	// stay on for the clusters that are started later.
+	Workloads bool
 }
+
+// WorkloadGates are the feature gates that Options.Workloads turns on in the API
+// server, as a scheduler's flag --feature-gates takes them.
+const WorkloadGates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
 
 // Cluster is a running etcd and kube-apiserver. Its methods may be called
 // concurrently.
@@ -90,7 +98,7 @@ func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 	}
 	c.onStop(etcd.stop)
 
-	server, err := startAPIServer(ctx, dir, etcd.url, c.ca)
+	server, err := startAPIServer(ctx, dir, etcd.url, c.ca, opts.Workloads)
 	if err != nil {
 		return nil, err
 	}
