@@ -90,7 +90,7 @@ func newRoot(io streams) *cobra.Command {
 	root.SetOut(io.out)
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newBuild(io), newInspect(io), newPack(io), newCheck(io), newVersion(io))
+	root.AddCommand(newBuild(io), newInspect(io), newPack(io), newCheck(io), newPoints(io), newVersion(io))
 	root.InitDefaultCompletionCmd()
 	return root
 }

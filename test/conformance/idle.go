@@ -4,6 +4,7 @@ package conformance
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +12,9 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/host"
+	"github.com/berth-scheduler/berth/host/points"
 )
 
 // testIdle checks that a scheduler with the plugin and without a policy that has
@@ -108,11 +111,26 @@ func idlePoints(t *testing.T, w *World) {
 			if got.Code() != row.want.Code() || got.Message() != "" {
 				t.Errorf("want %s without reasons, got %q", row.want.Code(), describe(got))
 			}
+			if said := idleCode(t, row.point); said != abi.Code(got.Code()) {
+				t.Errorf("the table of points says %s, got %s", said, got.Code())
+			}
 		})
 	}
 	b.Unreserve(ctx, state, p, "n1")
 	b.PostBind(ctx, state, p, "n1")
 	t.Run("framework", func(t *testing.T) { idleFramework(t, w, fw, p) })
+}
+
+// idleCode is what the table of points says of a method's idle answer.
+func idleCode(t *testing.T, method string) abi.Code {
+	t.Helper()
+	for _, i := range points.Table() {
+		if i.Method[strings.LastIndex(i.Method, ".")+1:] == method {
+			return i.Idle.Code
+		}
+	}
+	t.Fatalf("no point has the method %s", method)
+	return abi.Unset
 }
 
 // idleFramework checks what the framework makes of the answers.
