@@ -68,7 +68,7 @@ type PointKeys struct {
 // describe and configure. (It is a function for the reason that Intents is.)
 func Records() []PointKeys {
 	node := []KeyInfo{{"node", "string", "name of the node that the pod was given", true}}
-	group := []KeyInfo{{"group", "map", "name, namespace, uid, spec and labels of the pod group", true}, {"pods", "list of maps", "uid, namespace, name, priority and labels of its unscheduled pods", true}}
+	group := []KeyInfo{{"group", "map", "kind (PodGroup or CompositePodGroup), name, namespace, uid, spec and labels of the pod group", true}, {"pods", "list of maps", "uid, namespace, name, priority and labels of its unscheduled pods", true}}
 	ask := []KeyInfo{
 		{"candidates", "int", "the next nodes, from this place among those that preemption may help on: they are the next frame's nodes", false},
 		{"nodes", "list of strings", "these nodes: they are the next frame's nodes; names of no node are left out", false},
@@ -91,7 +91,7 @@ func Records() []PointKeys {
 		{PodGroupPostFilter, Begin, group, []KeyInfo{{"nodes", "list of strings", "these nodes: they are the next frame's nodes; names of no node are left out", false}, {"dry_run", "list of maps", "node and uid of pods: would the group fit without them?", false}}, []KeyInfo{{"nodes", "map", "the node that each pod, by UID, is nominated to", false}}},
 		{PodGroupPostFilter, Step, step, []KeyInfo{{"nodes", "list of strings", "as in begin", false}, {"dry_run", "list of maps", "as in begin", false}}, []KeyInfo{{"nodes", "map", "the node that each pod, by UID, is nominated to", false}}},
 		{GeneratePlacements, Begin, group, nil, nil},
-		{GeneratePlacements, End, nil, nil, []KeyInfo{{"placements", "list of maps", "name, and nodes, a list of names", true}}},
+		{GeneratePlacements, End, nil, nil, []KeyInfo{{"placements", "list of maps", "name, which no other has, and nodes, a list of names; none is no placement", true}}},
 		{ScorePlacement, Begin, append(group[:1:1], KeyInfo{"placement", "string", "name", true}, KeyInfo{"assignments", "list of maps", "uid and node of each pod", true}), nil, nil},
 		{ScorePlacement, End, nil, nil, []KeyInfo{{"score", "int", "any number", true}}},
 		{NormalizePlacementScore, Whole, append(group[:1:1], KeyInfo{"scores", "list of ints", "raw, one a placement", true}), nil, []KeyInfo{{"scores", "list of ints", "0 to 100, in the same order", true}}},

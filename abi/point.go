@@ -93,7 +93,7 @@ var Points = []PointInfo{
 	{PostBind, "post_bind", []Phase{Whole}, NoItem, []Code{Success}, "is told that a pod was bound"},
 	{SignPod, "sign_pod", []Phase{Whole}, NoItem, []Code{Success, Unschedulable, Error}, "narrows a pod's batching signature"},
 	{PodGroupPostFilter, "pod_group_post_filter", []Phase{Begin, Step}, NoItem, []Code{Success, Unschedulable, UnschedulableAndUnresolvable, Error}, "tries to make a pod group schedulable"},
-	{GeneratePlacements, "generate_placements", []Phase{Begin, Chunk, End}, NoItem, []Code{Success, Unschedulable, Error}, "proposes sets of nodes for a pod group"},
+	{GeneratePlacements, "generate_placements", []Phase{Begin, Chunk, End}, NoItem, []Code{Success, Skip, Unschedulable, Error}, "proposes sets of nodes for a pod group"},
 	{ScorePlacement, "score_placement", []Phase{Begin, Chunk, End}, NoItem, []Code{Success, Error}, "ranks a placement"},
 	{NormalizePlacementScore, "normalize_placement_score", []Phase{Whole}, NoItem, []Code{Success, Error}, "maps placement scores to 0..100"},
 }

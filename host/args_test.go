@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
+	"github.com/berth-scheduler/berth/abi"
+
 	"github.com/berth-scheduler/berth/host/policy"
 )
 
@@ -71,18 +73,18 @@ func TestWeights(t *testing.T) {
 		"score":       {config.Plugins{Score: set(config.Plugin{Name: Name, Weight: 5}), MultiPoint: set(config.Plugin{Name: Name, Weight: 3})}, 5, true},
 		"no weight":   {config.Plugins{MultiPoint: set(config.Plugin{Name: Name})}, 1, true},
 	} {
-		if got, enabled := weightOf(&c.plugins); got != c.want || enabled != c.enabled {
+		if got, enabled := weightOf(c.plugins.Score, c.plugins.MultiPoint); got != c.want || enabled != c.enabled {
 			t.Errorf("%s: want %d, %t, got %d, %t", name, c.want, c.enabled, got, enabled)
 		}
 	}
 	h, _, _ := testHost()
 	h.SetProfiles([]config.KubeSchedulerProfile{
-		{SchedulerName: "a", Plugins: &config.Plugins{MultiPoint: set(config.Plugin{Name: Name, Weight: 4})}},
+		{SchedulerName: "a", Plugins: &config.Plugins{MultiPoint: set(config.Plugin{Name: Name, Weight: 4}), PlacementScore: set(config.Plugin{Name: Name, Weight: 2})}},
 		{SchedulerName: "b"}, {SchedulerName: "c", Plugins: &config.Plugins{}},
 	})
-	for profile, want := range map[string]int64{"a": 4, "b": 1, "c": 1, "never heard of": 1} {
-		if got := h.weight(profile); got != want {
-			t.Errorf("profile %s: want %d, got %d", profile, want, got)
+	for profile, want := range map[string][2]int64{"a": {4, 2}, "b": {1, 1}, "c": {1, 1}, "never heard of": {1, 1}} {
+		if got := [2]int64{h.weight(profile, abi.Score), h.weight(profile, abi.ScorePlacement)}; got != want {
+			t.Errorf("profile %s: want %d for nodes and placements, got %d", profile, want, got)
 		}
 	}
 }

@@ -42,9 +42,11 @@ type cycle struct {
 	host     *Host
 	set      *activeSet
 	profile  string
-	pod      *v1.Pod
+	pod      *v1.Pod // nil in the cycle of a group's own points
 	now      int64
-	group    fwk.PodGroupCycleState // of a pod-group simulation, where generations don't tell what changed
+	group    *group           // of a pod-group simulation, where generations don't tell what changed
+	info     fwk.PodGroupInfo // of a group's own points, as are pods
+	pods     []*v1.Pod
 	policies []*cyclePolicy
 	order    []int32 // places in the node index of what PreFilter narrowed the nodes to; nil is all
 
@@ -85,6 +87,7 @@ type cycleState struct {
 	states  []uint32 // handles, by index in cycle.policies
 	owned   []bool   // states[i] was made for this clone
 	scores  *scoreSet
+	ranks   map[*fwk.Placement][]rank // of a group's own points: a rank a policy
 }
 
 // Clone is called concurrently; the guest isn't asked before AddPod or
@@ -107,56 +110,28 @@ func (s *cycleState) Clone() fwk.StateData {
 func (h *Host) begin(state fwk.CycleState, profile string, pod *v1.Pod, nodes []fwk.NodeInfo) *cycleState {
 	h.cycleMu.Lock()
 	defer h.cycleMu.Unlock()
-	group := state.GetPodGroupSchedulingCycle()
-	h.endOpen(group)
+	group := h.turn(state.GetPodGroupSchedulingCycle(), profile, pod, nodes)
 	set := h.active.Load()
-	if group != nil && group == h.group {
-		set = h.groupSet
+	if group != nil {
+		set = group.set
 	}
 	policies, ok := pin(set, profile, pod, h.clock())
 	for !ok {
 		set = h.active.Load()
 		policies, ok = pin(set, profile, pod, h.clock())
 	}
-	h.group, h.groupSet = group, set
 	if len(policies) == 0 {
 		state.Delete(stateKey)
 		return nil
 	}
 	h.cycles++
 	c := &cycle{id: h.cycles, host: h, set: set, profile: profile, pod: pod, now: h.clock().UnixNano(), group: group, policies: policies}
-	if gone := h.index.update(nodes); len(gone) > 0 {
-		for _, e := range set.entries {
-			if e.version != nil {
-				e.version.noteGone(gone)
-			}
-		}
-	}
+	h.noteNodes(set, nodes)
 	cs := &cycleState{cycle: c, states: make([]uint32, len(c.policies)), owned: make([]bool, len(c.policies))}
 	state.Write(stateKey, cs)
 	runtime.AddCleanup(cs, func(c *cycle) { c.end() }, c)
 	h.open = append(h.open, c)
 	return cs
-}
-
-// endOpen ends the cycles that the scheduler is done with. Those past Reserve go
-// on beside the next one. In a group's simulation those that had a node stay: it
-// may be undone and, when the best placement is known, done again. The first
-// stays too: it holds the versions for the others.
-func (h *Host) endOpen(group fwk.PodGroupCycleState) {
-	if n := len(h.open); n > 0 && group != nil && group == h.group {
-		if last := h.open[n-1]; n > 1 && !last.assumed.Load() {
-			last.end()
-			h.open = h.open[:n-1]
-		}
-		return
-	}
-	for _, c := range h.open {
-		if !c.reserved.Load() {
-			c.end()
-		}
-	}
-	h.open = nil
 }
 
 // pin holds the versions of the policies that match a pod. It is false if one of
@@ -232,7 +207,7 @@ func (cp *cyclePolicy) enter(c *cycle, p abi.Point) *guest.Fault {
 	v := cp.version
 	if !cp.started {
 		cp.started = true
-		if err := v.startCycle(); err != nil {
+		if err := v.startCycle(c.group); err != nil {
 			return cp.fail(c, p, err)
 		}
 		cp.gen = v.gen

@@ -73,7 +73,7 @@ func TestCycleReferences(t *testing.T) {
 				b.Reserve(ctx, state, testPod(pod), "n0")
 				b.Unreserve(ctx, state, testPod(pod), "n0")
 			}
-		}, 4},
+		}, 5},
 		"a group's pods without a node": {func(b *Berth) {
 			for _, pod := range []string{"a", "b", "c"} {
 				b.host.begin(groupState(group), "berth", testPod(pod), list)
@@ -87,7 +87,7 @@ func TestCycleReferences(t *testing.T) {
 				b.Unreserve(ctx, state, testPod(pod), "n0")
 			}
 			b.host.begin(groupState(other), "berth", testPod("d"), list)
-		}, 2},
+		}, 3},
 		"a group's commit": {func(b *Berth) {
 			states := map[string]*framework.CycleState{}
 			for _, pod := range []string{"a", "b", "c"} {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/host/metrics"
 	"github.com/berth-scheduler/berth/host/policy"
 )
@@ -50,25 +51,26 @@ type Host struct {
 
 	cycleMu sync.Mutex // serial cycles: guards what follows
 	open    []*cycle   // begun, and not known to have ended: one, or those of group
-	group   fwk.PodGroupCycleState
-	// groupSet decides about all pods of group.
-	groupSet *activeSet
-	cycles   uint64
-	index    nodeIndex
+	group   *group     // that the scheduler is at
+	// simulating says that this host runs a simulation that looks for victims.
+	simulating bool
+	cycles     uint64
+	index      nodeIndex
 
-	mu      sync.Mutex // start: guards what follows
-	args    Args
-	first   *Berth // whose handle activates pods; nil before start
-	weights map[string]int64
-	logger  klog.Logger
-	manager *manager
-	leading bool
+	mu               sync.Mutex // start: guards what follows
+	args             Args
+	first            *Berth // whose handle activates pods; nil before start
+	weights          map[string]int64
+	placementWeights map[string]int64
+	logger           klog.Logger
+	manager          *manager
+	leading          bool
 }
 
 // New returns the Host of one scheduler. It starts when the scheduler makes the
 // first plugin.
 func New(options Options) *Host {
-	h := &Host{options: options, clock: time.Now, weights: map[string]int64{}}
+	h := &Host{options: options, clock: time.Now, weights: map[string]int64{}, placementWeights: map[string]int64{}}
 	h.active.Store(newActiveSet(0, nil))
 	h.scores.index = &h.index
 	return h
@@ -77,7 +79,7 @@ func New(options Options) *Host {
 // Registry returns the factories of the host's plugins by name, for this
 // scheduler alone.
 func (h *Host) Registry() frameworkruntime.Registry {
-	return frameworkruntime.Registry{Name: h.newPlugin}
+	return frameworkruntime.Registry{Name: h.newPlugin, PlacementName: h.newPlacement}
 }
 
 // newPlugin makes the plugin of a profile. The first starts the host: ctx ends
@@ -132,11 +134,12 @@ func (h *Host) SetProfiles(profiles []config.KubeSchedulerProfile) {
 		if p.Plugins == nil {
 			continue
 		}
-		weight, enabled := weightOf(p.Plugins)
+		weight, enabled := weightOf(p.Plugins.Score, p.Plugins.MultiPoint)
 		if !enabled {
 			continue
 		}
 		h.weights[p.SchedulerName] = weight
+		h.placementWeights[p.SchedulerName], _ = weightOf(p.Plugins.PlacementScore, p.Plugins.MultiPoint)
 		for _, point := range []struct {
 			name string
 			set  config.PluginSet
@@ -147,9 +150,9 @@ func (h *Host) SetProfiles(profiles []config.KubeSchedulerProfile) {
 	}
 }
 
-// weightOf is Berth's weight in Score, as the framework resolves it.
-func weightOf(p *config.Plugins) (int64, bool) {
-	for _, set := range []config.PluginSet{p.Score, p.MultiPoint} {
+// weightOf is Berth's weight at a point, as the framework resolves it.
+func weightOf(point, multiPoint config.PluginSet) (int64, bool) {
+	for _, set := range []config.PluginSet{point, multiPoint} {
 		for _, e := range set.Enabled {
 			if e.Name == Name {
 				return max(int64(e.Weight), 1), true
@@ -159,10 +162,13 @@ func weightOf(p *config.Plugins) (int64, bool) {
 	return 1, false
 }
 
-// weight is Berth's weight in a profile.
-func (h *Host) weight(profile string) int64 {
+// weight is Berth's weight in a profile: for nodes, or for placements.
+func (h *Host) weight(profile string, at abi.Point) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if at == abi.ScorePlacement {
+		return max(h.placementWeights[profile], 1)
+	}
 	return max(h.weights[profile], 1)
 }
 
@@ -175,7 +181,7 @@ func (h *Host) effectiveWeights(p *policy.Policy) map[string]float64 {
 	weights := map[string]float64{}
 	for profile, w := range h.weights {
 		if p.MatchesProfile(profile) {
-			weights[profile] = float64(p.Weight*w) / float64(max(w, set.scoreWeights(profile)))
+			weights[profile] = float64(p.Weight*w) / float64(max(w, set.scoreWeights(profile, abi.Score)))
 		}
 	}
 	return weights
@@ -200,6 +206,9 @@ func (h *Host) Close() {
 		c.end()
 	}
 	h.open = nil
+	if h.group != nil {
+		h.group.end()
+	}
 	h.cycleMu.Unlock()
 	h.mu.Lock()
 	m := h.manager

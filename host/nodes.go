@@ -98,3 +98,13 @@ func (x *nodeIndex) snapshotSlot(ni fwk.NodeInfo) (uint32, bool) {
 	p := x.pos[slot]
 	return slot, p >= 0 && x.list[p] == ni
 }
+
+// copied says whether nodes are copies of those in the list, as while another
+// plugin takes pods away from them to look for victims.
+func (x *nodeIndex) copied(nodes []fwk.NodeInfo) bool {
+	if len(nodes) == 0 {
+		return false
+	}
+	slot, ok := x.slots[nodes[0].Node().Name]
+	return ok && x.list[x.pos[slot]] != nodes[0]
+}

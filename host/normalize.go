@@ -53,7 +53,7 @@ func (b *Berth) NormalizeScore(_ context.Context, state fwk.CycleState, _ *v1.Po
 			sum[i] += ps.cp.policy.Weight * raw[i]
 		}
 	}
-	over := max(b.host.weight(b.profile), now.cycle.set.scoreWeights(b.profile))
+	over := max(b.host.weight(b.profile, abi.Score), now.cycle.set.scoreWeights(b.profile, abi.Score))
 	for i := range scores {
 		scores[i].Score = (sum[i] + over/2) / over
 	}

@@ -35,6 +35,8 @@ var (
 	_ fwk.PostBindPlugin           = &Berth{}
 	_ fwk.SignPlugin               = &Berth{}
 	_ fwk.PodGroupPostFilterPlugin = &Berth{}
+	_ fwk.PlacementScorePlugin     = &Berth{}
+	_ fwk.PlacementScoreExtensions = &Berth{}
 )
 
 // Name is the plugin's name.
@@ -43,11 +45,6 @@ func (b *Berth) Name() string { return Name }
 // PostFilter leaves the pod to the next plugin: no policy serves the point.
 // Unschedulable without reasons is what lets DefaultPreemption run.
 func (b *Berth) PostFilter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
-	return nil, fwk.NewStatus(fwk.Unschedulable)
-}
-
-// PodGroupPostFilter leaves the group to the next plugin.
-func (b *Berth) PodGroupPostFilter(context.Context, fwk.PodGroupCycleState, fwk.PodGroupInfo, fwk.PodGroupSchedulingFunc) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
 	return nil, fwk.NewStatus(fwk.Unschedulable)
 }
 

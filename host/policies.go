@@ -97,11 +97,12 @@ func (s *activeSet) same(other *activeSet, name string) bool {
 }
 
 // scoreWeights is Σw of a profile: the weights of its scoring policies, whether
-// they match a pod or not.
-func (s *activeSet) scoreWeights(profile string) int64 {
+// they match a pod or not. A policy scores nodes at Score, placements at
+// ScorePlacement.
+func (s *activeSet) scoreWeights(profile string, at abi.Point) int64 {
 	var sum int64
 	for _, e := range s.entries {
-		if e.version != nil && !e.suspend && e.version.points[abi.Score] && e.policy.MatchesProfile(profile) {
+		if e.version != nil && !e.suspend && e.version.points[at] && e.policy.MatchesProfile(profile) {
 			sum += e.policy.Weight
 		}
 	}

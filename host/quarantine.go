@@ -31,13 +31,21 @@ func (m *manager) restoreQuarantine(d *source.Document, v *version) *store.Quara
 // faulted reports a fault in a cycle and quarantines the policy if it has had
 // too many in a row. It is called with the version's lock held.
 func (h *Host) faulted(v *version, f *guest.Fault, pod *v1.Pod) {
-	h.logger.Error(f.Err, "Policy fault", "policy", v.name, "digest", v.module.Digest, "point", f.Point, "cause", f.Cause, "pod", pod.Namespace+"/"+pod.Name, "output", f.Output)
+	h.logger.Error(f.Err, "Policy fault", "policy", v.name, "digest", v.module.Digest, "point", f.Point, "cause", f.Cause, "pod", podName(pod), "output", f.Output)
 	d, times := v.health.fault(h.clock())
 	if d == 0 {
 		return
 	}
 	reason := fmt.Sprintf("faults in %d attempts in a row, the last one %v", quarantineAfter, f)
 	go h.manager.quarantine(v, d, times, reason)
+}
+
+// podName names a pod in the log, "" where there is none.
+func podName(pod *v1.Pod) string {
+	if pod == nil {
+		return ""
+	}
+	return pod.Namespace + "/" + pod.Name
 }
 
 // quarantine records a policy's quarantine and waits until it is over.

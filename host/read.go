@@ -37,7 +37,8 @@ var (
 
 // readers answer the reads, by abi.Read.
 var readers = map[abi.Read]func(r *reading) readAnswer{
-	abi.ReadPod: readPod,
+	abi.ReadPod:   readPod,
+	abi.ReadGroup: readGroup,
 }
 
 var readTable = abi.ReadTable()

@@ -72,6 +72,7 @@ type version struct {
 	refBuf     []guest.NodeRef
 	pending    []pendingNode
 	cycles     int
+	group      *group // that the version last began a cycle of; nil if that was of a pod by itself
 	hits       uint64 // look-ups of verdicts, not yet in the metric
 	scoreHits  uint64
 	places     []int         // of the chunk that is being scored
@@ -156,8 +157,14 @@ func (v *version) live() error {
 	return v.newInstance(context.Background())
 }
 
-// startCycle does what belongs between cycles. The caller holds mu.
-func (v *version) startCycle() error {
+// startCycle does what belongs between cycles. The cycles of a pod group are one
+// in this: their states live till its end, and so does the instance. The caller
+// holds mu.
+func (v *version) startCycle(g *group) error {
+	if g != nil && v.group == g {
+		return v.live()
+	}
+	v.group = g
 	if v.age++; v.epoch || v.age > minEpoch && v.strings.Crowded() {
 		if err := v.newInstance(context.Background()); err != nil {
 			return err
@@ -198,10 +205,15 @@ func (v *version) noteGone(slots []uint32) {
 	v.gone = append(v.gone, slots...)
 }
 
-// setPod makes the cycle's pod the one that calls are about.
+// setPod makes the cycle's pod the one that calls are about; a group's own points
+// have none.
 func (v *version) setPod(c *cycle) error {
 	if v.podCycle == c.id {
 		return nil
+	}
+	if c.pod == nil {
+		v.podCycle = c.id
+		return v.inst.SetPod(nil)
 	}
 	record, err := v.encoder.Pod(v.podBuf[:0], c.pod)
 	if err != nil {
