@@ -14,9 +14,11 @@ func TestDescriptionRoundTrip(t *testing.T) {
 	for name, want := range map[string]*Description{
 		"least": {Name: "a", Version: "1", Points: []string{"filter"}},
 		"all": {
-			Name: "team-pools", Version: "v1.2.3", Points: []string{"pre_filter", "filter", "pre_score", "score", "normalize_score"},
+			Name: "team-pools", Version: "v1.2.3", Points: []string{"queueing_hint", "pre_filter", "filter", "pre_score", "score", "normalize_score"},
 			Chunked: []string{"pre_filter", "pre_score"}, Reads: []string{"node.labels", "pod.labels", "pod.identity"}, Normalize: NormalizeCustom,
-			Pure: true, Intents: []string{"event"}, Events: []string{"node/add"}, Resources: []Resource{{Name: "policy/v1/poddisruptionbudgets", Selector: "a=b", Fields: []string{"spec"}}, {Name: "v1/namespaces"}}, DataSets: []string{"load"}, Aggregates: []string{"namespace", "label/team"},
+			Pure: true, Intents: []string{"event", "evict"}, Events: []string{"node/label", "resource"},
+			Resources: []Resource{{Name: "policy/v1/poddisruptionbudgets"}, {Name: "v1/nodes", Selector: "a=b", Fields: []string{"spec.min", "status"}}},
+			DataSets:  []string{"watts"}, Aggregates: []string{"namespace", "label/team"},
 			Schema: map[string]any{"type": "object", "required": []any{"pool"}, "minimum": int64(1)},
 		},
 		"normalize": {Name: strings.Repeat("n", MaxNameBytes), Points: []string{"score"}, Normalize: NormalizeReversed},
@@ -56,6 +58,7 @@ func TestParseDescriptionErrors(t *testing.T) {
 		}
 		return m
 	}
+	resource := func(name string) []any { return []any{map[string]any{"resource": name}} }
 	for name, tc := range map[string]struct {
 		tree any
 		err  string
@@ -90,8 +93,17 @@ func TestParseDescriptionErrors(t *testing.T) {
 		"chunked twice":           {with("chunked", []string{"pre_filter", "pre_filter"}), `chunked: "pre_filter" is named twice`},
 		"intent empty":            {with("intents", []string{""}), `intents: "" is unknown here`},
 		"intent twice":            {with("intents", []string{"event", "event"}), `intents: "event" is named twice`},
-		"resource empty":          {with("resources", []string{""}), `resources: "" is unknown here`},
-		"resource twice":          {with("resources", []string{"v1/nodes", "v1/nodes"}), `resources: "v1/nodes" is named twice`},
+		"intent unknown":          {with("intents", []string{"shout"}), `intents: "shout" is unknown here`},
+		"event unknown":           {with("events", []string{"node/colour"}), `events: "node/colour" is unknown here`},
+		"events, no hint":         {with("events", []string{"node/add"}), "events: they go with the point queueing_hint, and only with it"},
+		"resources of strings":    {with("resources", []string{"v1/nodes"}), `key "resources": want maps, got string`},
+		"resource empty":          {with("resources", []any{map[string]any{}}), `resources: "" is unknown here`},
+		"resource without slash":  {with("resources", resource("nodes")), `resources: "nodes" is unknown here`},
+		"resource twice":          {with("resources", append(resource("v1/nodes"), resource("v1/nodes")...)), `resources: "v1/nodes" is named twice`},
+		"resource's key":          {with("resources", []any{map[string]any{"colour": "red"}}), `key "resources": want resource and selector, strings, and fields, a list, got "colour" string`},
+		"resource's fields":       {with("resources", []any{map[string]any{"fields": []any{1}}}), `key "resources": want strings, got int`},
+		"data set empty":          {with("data_sets", []string{""}), `data_sets: "" is unknown here`},
+		"aggregate unknown":       {with("aggregates", []string{"label/"}), `aggregates: "label/" is unknown here`},
 		"normalize unknown":       {with("normalize", "min"), `normalize: want none, max, reversed or custom, got "min"`},
 		"custom, no point":        {with("normalize", NormalizeCustom), "normalize: custom goes with the point normalize_score, and only with it"},
 		"point, not custom":       {with("points", []string{"normalize_score"}), "normalize: custom goes with the point normalize_score, and only with it"},

@@ -74,6 +74,9 @@ func TestWireNames(t *testing.T) {
 	exceptions := map[string]string{"ScoreValue": "score", "BlockText": "quantity_block", "ListEntries": "list_head"}
 	seen := 0
 	rows(source(t), func(name, ident string) {
+		if strings.Contains(name, " ") {
+			return // a doc, beside a name that is a constant
+		}
 		seen++
 		wire, long := strings.ReplaceAll(name, ".", "_"), snake(ident)
 		if structByName(name) != nil && strings.HasSuffix(long, "_size") || name == exceptions[ident] || name == "reserved" {

@@ -97,7 +97,7 @@ func (e ValueError) Error() string { return "value record: " + string(e) }
 // MaxValueBytes.
 func EncodeValue(v any) ([]byte, error) {
 	w := NewValueWriter()
-	if err := w.tree(ValueRoot, v, 0); err != nil {
+	if err := w.Tree(ValueRoot, v); err != nil {
 		return nil, err
 	}
 	b := w.Bytes()
@@ -107,7 +107,9 @@ func EncodeValue(v any) ([]byte, error) {
 	return b, nil
 }
 
-// tree writes v into the cell at an offset.
+// Tree writes a tree as EncodeValue takes it into the cell at an offset.
+func (w *ValueWriter) Tree(at int, v any) error { return w.tree(at, v, 0) }
+
 func (w *ValueWriter) tree(at int, v any, depth int) error {
 	if depth > MaxValueDepth {
 		return ValueError("want at most " + itoa(MaxValueDepth) + " levels, got more")

@@ -11,6 +11,9 @@ type Cycle struct {
 	id     uint64
 	now    int64
 	handle uint32
+	space  *space              // of what it reads
+	reply  reply               // what it answers beside a status
+	finish func(*Cycle, frame) // writes the reply; nil where there is none
 }
 
 // Now is the wall clock in Unix nanoseconds, the same for the whole cycle; 0

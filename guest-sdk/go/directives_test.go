@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	gotypes "go/types"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +20,8 @@ import (
 // wasmTypes are how parameters of Go's directives cross.
 var wasmTypes = map[string][]abi.ValueType{
 	"uint32": {abi.I32}, "int32": {abi.I32}, "uint64": {abi.I64}, "int64": {abi.I64},
-	"string": {abi.I32, abi.I32}, // address and length
+	"string":         {abi.I32, abi.I32}, // address and length
+	"unsafe.Pointer": {abi.I32},
 }
 
 // directives are the signatures by name behind //go:wasmimport (of package abi's
@@ -57,12 +59,12 @@ func types(t *testing.T, fields *ast.FieldList) (out []abi.ValueType) {
 		return nil
 	}
 	for _, f := range fields.List {
-		name, ok := f.Type.(*ast.Ident)
-		if !ok || wasmTypes[name.Name] == nil {
-			t.Fatalf("type %v: want one of wasmTypes", f.Type)
+		name := gotypes.ExprString(f.Type)
+		if wasmTypes[name] == nil {
+			t.Fatalf("type %s: want one of wasmTypes", name)
 		}
 		for range max(1, len(f.Names)) {
-			out = append(out, wasmTypes[name.Name]...)
+			out = append(out, wasmTypes[name]...)
 		}
 	}
 	return out

@@ -22,6 +22,9 @@ func (g *guest) call(point abi.Point, at uint32) uint32 {
 	if !g.answer(f) {
 		return abi.NotHandled
 	}
+	if g.cycle.finish != nil {
+		g.cycle.finish(&g.cycle, f)
+	}
 	return abi.Answered
 }
 
@@ -32,7 +35,9 @@ func (g *guest) begin(f frame) {
 	g.cycle = Cycle{
 		guest: g, point: f.point(),
 		id: u64(f.at, abi.FrameCycle), now: i64(f.at, abi.FrameNow), handle: u32(f.at, abi.FrameState),
+		space: &g.space,
 	}
+	g.space.reset()
 }
 
 // answer runs the plugin; false means that it doesn't know the frame's point or
@@ -69,5 +74,11 @@ func (g *guest) answer(f frame) bool {
 	case abi.NormalizeScore:
 		return pl.normalize != nil && g.normalizeScore(f, phase)
 	}
-	return false
+	return g.answerQueue(f) || g.answerBinding(f) || g.answerPreemption(f) || g.answerPlacement(f)
+}
+
+// endCycle frees what the guest keeps for a cycle.
+func (g *guest) endCycle(cycle uint64) {
+	g.states.end(cycle)
+	g.endTalk(cycle)
 }

@@ -28,6 +28,17 @@ func unpublish() { native.Unpublish() }
 func hostLog(level uint32, line string) { native.Log(level, line) }
 func hostIntern(s string) uint32        { return native.Intern(s) }
 
+func hostRead(what uint32, key string, buffer unsafe.Pointer, room uint32) int64 {
+	record, answer := native.Read(what, key)
+	if record == nil {
+		return answer
+	}
+	if len(record) <= int(room) {
+		copy(unsafe.Slice((*byte)(buffer), room), record)
+	}
+	return int64(len(record))
+}
+
 // checkDescription finds what a host would refuse, in the author's tests.
 func checkDescription(document []byte) error {
 	_, err := abi.ParseDescription(document)
@@ -63,7 +74,7 @@ func (g *guest) Call(point abi.Point, frame uint32) uint32 {
 func (g *guest) StateClone(handle uint32) uint32 { return g.states.clone(handle) }
 
 // CycleEnd runs the export cycle_end.
-func (g *guest) CycleEnd(cycle uint64) { g.states.end(cycle) }
+func (g *guest) CycleEnd(cycle uint64) { g.endCycle(cycle) }
 
 func init() {
 	native.NewGuest = func(policy, plugin any) native.Guest { return newGuest(policy.(*Policy), plugin) }

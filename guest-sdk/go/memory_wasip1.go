@@ -33,6 +33,9 @@ func hostLog(level uint32, line string)
 //go:wasmimport berth intern
 func hostIntern(s string) uint32
 
+//go:wasmimport berth read
+func hostRead(what uint32, key string, buffer unsafe.Pointer, room uint32) int64
+
 // setGCPercent is runtime/debug.SetGCPercent without the 400 KB that importing
 // runtime/debug (and with it fmt and os) adds to a module.
 //

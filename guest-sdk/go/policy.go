@@ -22,7 +22,27 @@ type Policy struct {
 	// and the config: no cycle state, no memory of other calls, no clock. The
 	// host may then keep what they answered, across cycles.
 	Pure bool
+	// Intents are the kinds of what the plugin asks the host to do. Asking for
+	// one that isn't listed is a panic that names it.
+	Intents []Intent
+	// Events are those that QueueingHint is called for, by name: "node/label". The
+	// host's table has them all (abi.Events). None is those that change what the
+	// plugin reads.
+	Events []string
+	// Resources are those whose objects the plugin reads by Cycle.Object and
+	// Objects. policy.yaml must grant them.
+	Resources []Resource
+	// DataSets are the names of the data sets that the plugin reads.
+	DataSets []string
+	// Aggregates are the sums over assigned pods that the plugin reads:
+	// "namespace", or "label/KEY".
+	Aggregates []string
 }
+
+// Resource is a resource of the API server whose objects a policy reads. Its
+// Name is group/version/resource, or version/resource in the core group. A label
+// Selector and a list of Fields ("spec.min") make the host keep less.
+type Resource = abi.Resource
 
 // Normalization says who maps raw scores to 0..100, and how.
 type Normalization string
@@ -79,6 +99,7 @@ type guest struct {
 	interned   []interned // since the call began
 	cycle      Cycle
 	states     states
+	space      space       // what the call in progress reads
 	list       []stringRef // what PreFilter's node set is written to
 	scores     []int64     // what normalize_score gathers
 	applied    int         // how many of them were handed out
@@ -102,6 +123,11 @@ type plugin struct {
 	preScoreNodes  PreScoreNodesPlugin
 	score          ScorePlugin
 	normalize      NormalizeScorePlugin
+
+	queue      queuePlugin
+	preemption preemptionPlugin
+	binding    bindingPlugin
+	placement  placementPlugin
 }
 
 func newGuest(p *Policy, impl any) *guest {
@@ -117,6 +143,10 @@ func newGuest(p *Policy, impl any) *guest {
 	pl.preScoreNodes, _ = impl.(PreScoreNodesPlugin)
 	pl.score, _ = impl.(ScorePlugin)
 	pl.normalize, _ = impl.(NormalizeScorePlugin)
+	pl.queue.find(impl)
+	pl.preemption.find(impl)
+	pl.binding.find(impl)
+	pl.placement.find(impl)
 
 	if problem := g.problem(impl); problem != "" {
 		panic("berth: policy \"" + p.Name + "\": " + problem)

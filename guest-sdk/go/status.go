@@ -65,11 +65,16 @@ func AsStatus(err error) *Status {
 	return Error(err.Error())
 }
 
+// Pending rejects the pod, in Reserve and Permit, until the policy activates it:
+// it skips the queue's back-off then.
+func Pending(reason string) *Status { return newStatus(abi.Pending, reason) }
+
 var skip = &Status{code: abi.Skip}
 
 // Skip says that a policy has nothing to say: from PreFilter that AddPod,
 // RemovePod and Filter needn't be called for this pod, from PreScore that Score
-// needn't, from PreFilterNode that the node is left out.
+// needn't, from PreFilterNode that the node is left out, from PreBindPreFlight that
+// PreBind needn't, from Bind that another binder shall.
 func Skip() *Status { return skip }
 
 // maxStatuses bounds how many statuses are kept: a policy that puts names into

@@ -16,3 +16,7 @@ var NewGuest func(policy, plugin any) Guest
 
 // Log receives the lines that guests log. The fake host sets it before a call.
 var Log = func(level uint32, line string) {}
+
+// Read answers the import read: a value record, or a negative number that says
+// why there is none. The fake host sets it before a call.
+var Read = func(what uint32, key string) (record []byte, answer int64) { return nil, abi.ReadRefused }
