@@ -42,7 +42,7 @@ func ReadTable() []ReadInfo {
 		{ReadState, "state", "key", false, "what an intent state kept"},
 		{ReadDataSet, "data_set", "name, key", false, "a map: value, a float, and age_ns, how old it is; with an empty key values, a map of all, and age_ns"},
 		{ReadAggregate, "aggregate", "name, value", false, "a map: pods, how many assigned pods have the value, and requests, the sum of what they ask for by resource"},
-		{ReadWaiting, "waiting", "empty", false, "a list of the pods that wait in permit: maps of uid, namespace, name, node, labels, since_ns, and held, whether this policy holds it"},
+		{ReadWaiting, "waiting", "empty", false, "a list of pods that wait in permit, those that this policy holds first, then by since_ns: maps of uid, namespace, name, node, labels, since_ns, 0 where no policy holds it, and held, whether this one does"},
 		{ReadGroup, "group", "namespace, name", true, "a pod group: a map of name, namespace, spec, and lists of UIDs: all, unscheduled, assumed, assigned"},
 		{ReadNominated, "nominated", "node", true, "a list of the pods nominated to a node: maps of uid, namespace, name, priority"},
 		{ReadNodeStatus, "node_status", "node", true, "post_filter: a map of code and reasons, why the node was rejected"},

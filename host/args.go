@@ -33,12 +33,18 @@ type Args struct {
 	// PodUpdateEvents also requeues rejected pods on general updates of pods,
 	// which costs a walk over all unschedulable pods for each.
 	PodUpdateEvents bool `json:"podUpdateEvents,omitempty"`
+	// MaxPermitWaitSeconds is the longest that a policy may hold a pod in
+	// Permit, where the pod occupies its node and its cycle keeps its versions.
+	// The default is 600.
+	MaxPermitWaitSeconds int32 `json:"maxPermitWaitSeconds,omitempty"`
 }
 
 const (
 	argsKind             = "BerthArgs"
 	defaultStartDeadline = 60
 	maxStartDeadline     = 3600
+	defaultPermitWait    = 600
+	maxPermitWait        = 900 // the framework's own limit
 )
 
 // parseArgs reads the plugin's arguments. No arguments are the defaults.
@@ -55,6 +61,9 @@ func parseArgs(obj runtime.Object) (Args, error) {
 	}
 	if args.StartDeadlineSeconds == 0 {
 		args.StartDeadlineSeconds = defaultStartDeadline
+	}
+	if args.MaxPermitWaitSeconds == 0 {
+		args.MaxPermitWaitSeconds = defaultPermitWait
 	}
 	return args, args.check()
 }
@@ -77,7 +86,14 @@ func (a Args) check() error {
 	if s := a.StartDeadlineSeconds; s < 1 || s > maxStartDeadline {
 		return fmt.Errorf("arguments of plugin %s: startDeadlineSeconds: want 1 to %d, got %d", Name, maxStartDeadline, s)
 	}
+	if s := a.MaxPermitWaitSeconds; s < 1 || s > maxPermitWait {
+		return fmt.Errorf("arguments of plugin %s: maxPermitWaitSeconds: want 1 to %d, got %d", Name, maxPermitWait, s)
+	}
 	return nil
+}
+
+func (a Args) maxPermitWait() time.Duration {
+	return time.Duration(a.MaxPermitWaitSeconds) * time.Second
 }
 
 func (a Args) startDeadline() time.Duration {

@@ -24,10 +24,10 @@ func TestParseArgs(t *testing.T) {
 		want Args
 		err  string
 	}{
-		"defaults": {head, Args{StartDeadlineSeconds: 60}, ""},
+		"defaults": {head, Args{StartDeadlineSeconds: 60, MaxPermitWaitSeconds: 600}, ""},
 		"all": {
-			head + "policyNamespace: policies\nstateNamespace: state\npolicyDir: /policies\nstartDeadlineSeconds: 5\npodUpdateEvents: true\n",
-			Args{PolicyNamespace: "policies", StateNamespace: "state", PolicyDir: "/policies", StartDeadlineSeconds: 5, PodUpdateEvents: true}, "",
+			head + "policyNamespace: policies\nstateNamespace: state\npolicyDir: /policies\nstartDeadlineSeconds: 5\npodUpdateEvents: true\nmaxPermitWaitSeconds: 9\n",
+			Args{PolicyNamespace: "policies", StateNamespace: "state", PolicyDir: "/policies", StartDeadlineSeconds: 5, PodUpdateEvents: true, MaxPermitWaitSeconds: 9}, "",
 		},
 		"unknown field":     {head + "policyNamespaces: x\n", Args{}, "policyNamespaces"},
 		"field given twice": {head + "policyDir: a\npolicyDir: b\n", Args{}, "policyDir"},
@@ -37,6 +37,8 @@ func TestParseArgs(t *testing.T) {
 		"one namespace":     {head + "policyNamespace: a\nstateNamespace: a\n", Args{}, "want another than policyNamespace"},
 		"negative deadline": {head + "startDeadlineSeconds: -1\n", Args{}, "want 1 to 3600, got -1"},
 		"long deadline":     {head + "startDeadlineSeconds: 3601\n", Args{}, "want 1 to 3600, got 3601"},
+		"negative wait":     {head + "maxPermitWaitSeconds: -1\n", Args{}, "maxPermitWaitSeconds: want 1 to 900, got -1"},
+		"long wait":         {head + "maxPermitWaitSeconds: 901\n", Args{}, "want 1 to 900, got 901"},
 		"not YAML":          {"{", Args{}, Name},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,6 +53,7 @@ type cycle struct {
 	reserved atomic.Bool // past Reserve: ends with PostBind or Unreserve
 	assumed  atomic.Bool // was past Reserve: a group's simulation may come back to it
 	ended    sync.Once
+	done     atomic.Bool // ended: its versions may be closed
 }
 
 // cyclePolicy is one matching policy in a cycle. What follows version is
@@ -74,6 +75,7 @@ type cyclePolicy struct {
 	next     int  // place in cycle.order of the next node to go along
 	alone    bool // after a fault in a chunk each node is asked alone
 	reasons  [][]string
+	undo     bool // Unreserve is owed for a Reserve
 }
 
 // cycleState is a cycle in a CycleState. Clones share the cycle; what AddPod
@@ -174,6 +176,8 @@ func stateOf(state fwk.CycleState) *cycleState {
 // end frees what the cycle holds, once.
 func (c *cycle) end() {
 	c.ended.Do(func() {
+		c.done.Store(true)
+		c.host.holds.drop(c)
 		for _, cp := range c.policies {
 			if cp.version == nil {
 				continue
@@ -219,8 +223,7 @@ func (cp *cyclePolicy) enter(c *cycle, p abi.Point) *guest.Fault {
 	}
 	if v.gen != cp.gen {
 		if cp.states {
-			f := &guest.Fault{Cause: guest.LostState, Point: p, Err: fmt.Errorf("the cycle state died with its instance")}
-			return cp.fail(c, p, f)
+			return cp.lose(c, p)
 		}
 		cp.gen = v.gen
 	}
@@ -238,6 +241,9 @@ func (cp *cyclePolicy) call(c *cycle, call *guest.Call) error {
 		call.Now = c.now
 	}
 	v.reading = reading{host: c.host, version: v, point: call.Point, pod: c.pod, cycle: c}
+	if slices.Contains(bindingPoints, call.Point) {
+		v.reading.cycle = nil
+	}
 	start := time.Now()
 	err := v.inst.Call(call, &v.result)
 	v.account(call.Point, start, v.inst.LastFuel())
@@ -301,6 +307,18 @@ func (cp *cyclePolicy) charge(c *cycle, p abi.Point, err error) *guest.Fault {
 // fail is charge where the policy can't go on in this cycle.
 func (cp *cyclePolicy) fail(c *cycle, p abi.Point, err error) *guest.Fault {
 	cp.failed = cp.charge(c, p, err)
+	return cp.failed
+}
+
+// lose is fail for a state that died with its instance. If that was in another
+// cycle, it was charged there: many cycles may be under way past Reserve, and one
+// fault mustn't count as often.
+func (cp *cyclePolicy) lose(c *cycle, p abi.Point) *guest.Fault {
+	f := &guest.Fault{Cause: guest.LostState, Point: p, Err: fmt.Errorf("the cycle state died with its instance")}
+	if cp.faults > 0 {
+		return cp.fail(c, p, f)
+	}
+	cp.failed = cp.note(c, p, f)
 	return cp.failed
 }
 

@@ -25,6 +25,7 @@ type fakeHandle struct {
 	fwk.Handle
 	mu        sync.Mutex
 	activated []string
+	waiting   map[types.UID]*fakeWaiting
 }
 
 func (h *fakeHandle) Activate(_ klog.Logger, pods map[string]*v1.Pod) {

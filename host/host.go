@@ -48,6 +48,7 @@ type Host struct {
 	rejections rejections
 	gate       gate
 	scores     scoreStore
+	holds      holds
 
 	cycleMu sync.Mutex // serial cycles: guards what follows
 	open    []*cycle   // begun, and not known to have ended: one, or those of group
@@ -59,7 +60,8 @@ type Host struct {
 
 	mu               sync.Mutex // start: guards what follows
 	args             Args
-	first            *Berth // whose handle activates pods; nil before start
+	plugins          []*Berth // one a profile
+	first            *Berth   // whose handle activates pods; nil before start
 	weights          map[string]int64
 	placementWeights map[string]int64
 	logger           klog.Logger
@@ -92,6 +94,7 @@ func (h *Host) newPlugin(ctx context.Context, obj runtime.Object, handle fwk.Han
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	b := &Berth{host: h, handle: handle, profile: handle.ProfileName()}
+	h.plugins = append(h.plugins, b)
 	if h.first != nil {
 		if args != h.args {
 			return nil, fmt.Errorf("profile %q: arguments of plugin %s: want those of profile %q, since they concern the process", b.profile, Name, h.first.profile)
@@ -201,6 +204,7 @@ func (h *Host) SetLeading(leading bool) {
 // Close frees what the host holds: policies stop deciding, instances end. The
 // scheduler must have stopped.
 func (h *Host) Close() {
+	h.closeHolds()
 	h.cycleMu.Lock()
 	for _, c := range h.open {
 		c.end()

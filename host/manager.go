@@ -254,6 +254,7 @@ func (m *manager) publish() {
 		}
 	}
 	m.host.active.Store(newActiveSet(m.serial, entries))
+	m.host.reviewHolds()
 }
 
 // nextStamp numbers versions.

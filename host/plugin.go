@@ -4,7 +4,6 @@ package host
 
 import (
 	"context"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -46,34 +45,6 @@ func (b *Berth) Name() string { return Name }
 // Unschedulable without reasons is what lets DefaultPreemption run.
 func (b *Berth) PostFilter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	return nil, fwk.NewStatus(fwk.Unschedulable)
-}
-
-// Reserve notes that the cycle goes on beside the next one. A pod-group
-// simulation reserves and reverts.
-func (b *Berth) Reserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ string) *fwk.Status {
-	if cs := stateOf(state); cs != nil {
-		cs.reserved.Store(true)
-		cs.assumed.Store(true)
-	}
-	return nil
-}
-
-// Unreserve ends the cycle. In a simulation it only takes Reserve back.
-func (b *Berth) Unreserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ string) {
-	cs := stateOf(state)
-	if cs == nil {
-		return
-	}
-	if state.IsPodGroupSchedulingCycle() {
-		cs.reserved.Store(false)
-		return
-	}
-	cs.end()
-}
-
-// Permit allows the pod.
-func (b *Berth) Permit(context.Context, fwk.CycleState, *v1.Pod, string) (*fwk.Status, time.Duration) {
-	return nil, 0
 }
 
 // PreBindPreFlight has no work in PreBind and doesn't stand in the way of

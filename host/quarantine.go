@@ -50,6 +50,7 @@ func podName(pod *v1.Pod) string {
 
 // quarantine records a policy's quarantine and waits until it is over.
 func (m *manager) quarantine(v *version, d time.Duration, times int, reason string) {
+	m.host.reviewHolds()
 	if m.store != nil {
 		m.store.SetQuarantine(v.key, &store.Quarantine{ModuleDigest: v.module.Digest, PolicyHash: v.policy.Hash(), Times: times, Until: m.host.clock().Add(d), Reason: reason})
 	}

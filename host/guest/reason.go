@@ -97,6 +97,15 @@ func (in *Instance) readReasons(n, ptr uint32) ([]string, error) {
 	return set, nil
 }
 
+// CheckText refuses text of a guest that must not reach an event or a terminal,
+// or is longer than a reason.
+func CheckText(s string) error {
+	if len(s) > abi.MaxReasonBytes {
+		return fmt.Errorf("want at most %d bytes, got %d", abi.MaxReasonBytes, len(s))
+	}
+	return checkText([]byte(s))
+}
+
 // checkText refuses what must not reach an event or a terminal.
 func checkText(b []byte) error {
 	if !utf8.Valid(b) {

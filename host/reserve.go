@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// Reserve tells the policies in order that the pod was given a node, until one
+// doesn't agree. From now on the cycle goes on beside the next one. A pod-group
+// simulation reserves and reverts.
+func (b *Berth) Reserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, node string) *fwk.Status {
+	cs := stateOf(state)
+	if cs == nil {
+		return nil
+	}
+	cs.reserved.Store(true)
+	cs.assumed.Store(true)
+	for _, cp := range cs.policies {
+		cp.owe()
+	}
+	if !cs.implements(abi.Reserve) {
+		return nil
+	}
+	at, err := b.placeOf(abi.Reserve, node)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	for i, cp := range cs.policies {
+		status := cp.reserve(cs, i, at)
+		if status.IsRejected() {
+			return b.reject(cs.cycle, cp, status)
+		}
+		if status != nil {
+			return status
+		}
+	}
+	return nil
+}
+
+// owe notes that a policy without reserve is to hear of an Unreserve.
+func (cp *cyclePolicy) owe() {
+	if cp.version == nil || !cp.points[abi.Unreserve] || cp.points[abi.Reserve] {
+		return
+	}
+	cp.version.mu.Lock()
+	defer cp.version.mu.Unlock()
+	cp.undo = true
+}
+
+func (cp *cyclePolicy) reserve(cs *cycleState, i int, at *place) *fwk.Status {
+	if cp.version == nil || !cp.points[abi.Reserve] {
+		return nil
+	}
+	cp.version.mu.Lock()
+	defer cp.version.mu.Unlock()
+	cp.undo = cp.points[abi.Unreserve] // also after a fault: what it did before that is to be undone
+	if f := cp.ask(cs, i, abi.Reserve, at); f != nil {
+		return cp.onFault(abi.Reserve, f)
+	}
+	return cp.judge(abi.Reserve)
+}
+
+// Unreserve tells the policies, the last first, that the pod loses its node:
+// each that was asked to reserve, once. It ends the cycle; in a simulation it
+// only takes Reserve back.
+func (b *Berth) Unreserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, node string) {
+	cs := stateOf(state)
+	if cs == nil {
+		return
+	}
+	if !cs.done.Load() && cs.implements(abi.Unreserve) {
+		if at, err := b.placeOf(abi.Unreserve, node); err != nil {
+			b.host.logger.Error(err, "Unreserve")
+		} else {
+			for i := len(cs.policies) - 1; i >= 0; i-- {
+				cs.policies[i].unreserve(cs, i, at)
+			}
+		}
+	}
+	if state.IsPodGroupSchedulingCycle() {
+		cs.reserved.Store(false)
+		return
+	}
+	cs.end()
+}
+
+// unreserve can't fail: a fault is counted and reported.
+func (cp *cyclePolicy) unreserve(cs *cycleState, i int, at *place) {
+	if cp.version == nil || !cp.points[abi.Unreserve] {
+		return
+	}
+	cp.version.mu.Lock()
+	defer cp.version.mu.Unlock()
+	if cp.undo {
+		cp.undo = false
+		_ = cp.ask(cs, i, abi.Unreserve, at)
+	}
+}
