@@ -24,19 +24,20 @@ func grouped() []Info {
 		},
 		{
 			Point: abi.GeneratePlacements, Plugin: placement, Method: "GeneratePlacements", Instance: Cycle,
-			Caller:    "the group's cycle, at its start; the first policy in order that has the point",
+			Caller:    "the group's cycle, at its start; the first policy that doesn't skip is the last that is asked",
 			Goroutine: scheduling,
 			Codes: []Code{
 				{abi.Success, "the group is tried on each of these sets of nodes, and on no other"},
+				{abi.Skip, "the next policy and then the in-tree plugin are asked"},
 				{abi.Unschedulable, "there is none for it: the group's attempt ends"},
 				{abi.Error, asFault},
 			},
-			Idle:   Idle{abi.Success, "one placement, of every node that the group may have"},
-			Fail:   "the group's attempt ends with Error, and is made again with back-off",
-			Ignore: "one placement, of every node that the group may have",
+			Idle:   Idle{abi.Success, "the placements of the in-tree plugin TopologyPlacementGenerator, which BerthPlacement asks"},
+			Fail:   groupError,
+			Ignore: "the next policy and then the in-tree plugin are asked",
 		},
 		{
-			Point: abi.ScorePlacement, Plugin: placement, Method: "ScorePlacement", Instance: Cycle,
+			Point: abi.ScorePlacement, Plugin: berth, Method: "ScorePlacement", Instance: Cycle,
 			Caller:    "the group's cycle, for each placement that enough of its pods fit",
 			Goroutine: parallel,
 			Codes: []Code{
@@ -44,11 +45,11 @@ func grouped() []Info {
 				{abi.Error, asFault},
 			},
 			Idle:   Idle{abi.Success, "0 for every placement"},
-			Fail:   "the group's attempt ends with Error, and is made again with back-off",
+			Fail:   groupError,
 			Ignore: "the policy's scores are left out for all placements",
 		},
 		{
-			Point: abi.NormalizePlacementScore, Plugin: placement, Method: "NormalizePlacementScore", Instance: Cycle,
+			Point: abi.NormalizePlacementScore, Plugin: berth, Method: "PlacementScoreExtensions.NormalizePlacementScore", Instance: Cycle,
 			Caller:    "the group's cycle, once all placements have their scores",
 			Goroutine: "one a plugin, beside those of other plugins",
 			Codes: []Code{
@@ -56,7 +57,7 @@ func grouped() []Info {
 				{abi.Error, asFault},
 			},
 			Idle:   Idle{abi.Success, "the scores stay"},
-			Fail:   "the group's attempt ends with Error, and is made again with back-off",
+			Fail:   groupError,
 			Ignore: "the policy's scores are left out for all placements",
 		},
 	}

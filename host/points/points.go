@@ -63,6 +63,7 @@ const (
 
 	asFault      = "a fault: the failure policy decides"
 	errorStatus  = "the attempt ends with Error, and is made again with back-off"
+	groupError   = "the group's attempt ends with Error, and is made again with back-off"
 	bindingError = "the binding ends with Error: the pod is unreserved and tried again with back-off"
 )
 
