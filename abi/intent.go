@@ -29,6 +29,7 @@ const (
 	IntentPatch    = "patch"
 	IntentBind     = "bind"
 	IntentEvict    = "evict"
+	IntentReclaim  = "reclaim"
 )
 
 // TakesIntents lists the points whose results may hold intents.
@@ -42,6 +43,7 @@ func TakesIntents() []Point {
 // Intents is the table of intents. (It is a function so that guests, which don't
 // call it, don't hold the table.)
 func Intents() []IntentInfo {
+	victims := []KeyInfo{{"pods", "list of maps", "node and uid of each victim", true}, {"pdb", "string", "Respect, the default, refuses victims that a disruption budget protects; Violate evicts them and says so", false}}
 	return []IntentInfo{
 		{IntentActivate, true, nil, []KeyInfo{{"pods", "list of strings", "namespace/name of each", true}}, "tries rejected pods again"},
 		{IntentAllow, false, nil, []KeyInfo{{"pod", "string", "UID", true}}, "ends this policy's hold on a pod that waits in permit"},
@@ -51,7 +53,8 @@ func Intents() []IntentInfo {
 		{IntentState, false, nil, []KeyInfo{{"key", "string", "at most max_state_key_bytes", true}, {"value", "any", "what read state gives; null deletes the key", false}, {"ttl_ns", "int", "how long it is kept; 0 is until the policy goes", false}}, "keeps a value in the host, over calls and versions"},
 		{IntentPatch, true, []Point{PreBind}, []KeyInfo{{"labels", "map", "strings, or null to remove one", false}, {"annotations", "map", "strings, or null to remove one", false}}, "changes the pod's metadata before it is bound"},
 		{IntentBind, true, []Point{Bind}, []KeyInfo{{"annotations", "map", "strings, added to the pod", false}}, "binds the pod to the node"},
-		{IntentEvict, true, []Point{PostFilter, PodGroupPostFilter}, []KeyInfo{{"pods", "list of maps", "node and uid of each victim", true}, {"pdb", "string", "Respect, the default, refuses victims that a disruption budget protects; Violate evicts them and says so", false}}, "evicts pods to make room"},
+		{IntentEvict, true, []Point{PostFilter, PodGroupPostFilter}, victims, "evicts pods of lower priority to make room"},
+		{IntentReclaim, true, []Point{PostFilter}, victims, "as evict, of any priority: takes back what was only lent"},
 	}
 }
 

@@ -25,6 +25,7 @@ const (
 	IntentPatch    Intent = abi.IntentPatch    // PatchLabels, PatchAnnotations and their like; needs a grant
 	IntentBind     Intent = abi.IntentBind     // BindPod; needs a grant
 	IntentEvict    Intent = abi.IntentEvict    // victims of a Nomination, Evict; needs a grant
+	IntentReclaim  Intent = abi.IntentReclaim  // victims of a Nomination of AnyPriority; needs a grant
 )
 
 // intent writes what is asked for into a map.

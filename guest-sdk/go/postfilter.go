@@ -26,6 +26,10 @@ type Nomination struct {
 	// ViolatePDBs evicts victims that a disruption budget protects, too.
 	// Otherwise the host refuses the nomination if there is one.
 	ViolatePDBs bool
+	// AnyPriority evicts victims whose priority isn't below the pod's, too:
+	// declare IntentReclaim. Otherwise the host refuses the nomination if there
+	// is one.
+	AnyPriority bool
 }
 
 // Victim is a pod that is to be evicted. The host needs its node and UID.
@@ -137,15 +141,15 @@ func (c *PodGroupCycle) DryRun(victims []Victim) *Status {
 
 // Evict asks for the eviction of pods; violatePDBs is Nomination.ViolatePDBs.
 func (c *PodGroupCycle) Evict(victims []Victim, violatePDBs bool) {
-	c.evict(victims, violatePDBs)
+	c.evict(IntentEvict, victims, violatePDBs)
 }
 
-func (c *Cycle) evict(victims []Victim, violatePDBs bool) {
+func (c *Cycle) evict(kind Intent, victims []Victim, violatePDBs bool) {
 	if len(victims) > abi.MaxVictims {
 		panic("berth: too many victims")
 	}
-	c.ask(IntentEvict, 3, func(o *object) {
-		o.text("kind", abi.IntentEvict)
+	c.ask(kind, 3, func(o *object) {
+		o.text("kind", string(kind))
 		pdb := "Respect"
 		if violatePDBs {
 			pdb = "Violate"

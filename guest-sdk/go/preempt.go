@@ -51,10 +51,19 @@ func (c *PostFilterCycle) MayPreempt() *Status {
 // Disruption budgets aren't looked at: the host keeps them, or not, by
 // Nomination.ViolatePDBs.
 func (c *PostFilterCycle) SelectVictims(node Node, eligible func(NodePod) bool) ([]Victim, *Status) {
+	return c.ReclaimVictims(node, func(p NodePod) bool {
+		return p.Priority() < c.pod.Priority() && (eligible == nil || eligible(p))
+	})
+}
+
+// ReclaimVictims is SelectVictims among eligible pods of any priority, for a
+// policy by which other things count more: what was borrowed is given back. Its
+// victims need Nomination.AnyPriority.
+func (c *PostFilterCycle) ReclaimVictims(node Node, eligible func(NodePod) bool) ([]Victim, *Status) {
 	name := string([]byte(node.Name()))
 	var pods []Victim // most important first
 	for p := range node.Pods().All() {
-		if p.Priority() >= c.pod.Priority() || p.Nominated() || eligible != nil && !eligible(p) {
+		if p.Nominated() || !eligible(p) {
 			continue
 		}
 		v := Victim{Node: name, UID: string([]byte(p.UID())), Priority: p.Priority(), Started: p.Started()}

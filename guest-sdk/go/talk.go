@@ -178,7 +178,11 @@ func (g *guest) beginPostFilter(f frame) {
 				t.cycle.answer("node", func(w *abi.ValueWriter, cell int) { w.String(cell, n.Node) })
 			}
 			if len(n.Victims) > 0 {
-				t.cycle.evict(n.Victims, n.ViolatePDBs)
+				kind := IntentEvict
+				if n.AnyPriority {
+					kind = IntentReclaim
+				}
+				t.cycle.evict(kind, n.Victims, n.ViolatePDBs)
 			}
 		}
 		return s

@@ -163,7 +163,7 @@ func TestParseRefuses(t *testing.T) {
 		{"fuel", head + "limits: {fuel: {base: 0}}\n", `limits.fuel.base: want 1 to 500000000, got 0`},
 		{"fuel per node", head + "limits: {fuel: {perNode: -1}}\n", `limits.fuel.perNode: want 0 to 5000000, got -1`},
 		{"log", head + "limits: {log: 2Mi}\n", `limits.log: want 0 to 1Mi, got 2Mi`},
-		{"intent", head + "grants: [{intent: fly}]\n", `grants[0]: intent: want one of activate, event, patch, bind, evict, got "fly"`},
+		{"intent", head + "grants: [{intent: fly}]\n", `grants[0]: intent: want one of activate, event, patch, bind, evict, reclaim, got "fly"`},
 		{"resource", head + "grants: [{resource: PodDisruptionBudget}]\n", `grants[0]: resource: want group/version/resource, or version/resource of the core group, got "PodDisruptionBudget"`},
 		{"grant twice", head + "grants: [{intent: evict}, {resource: v1/namespaces}, {intent: evict}]\n", `grants[2]: is given twice`},
 		{"empty grant", head + "grants: [{}]\n", `grants[0]: want either intent or resource`},

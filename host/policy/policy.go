@@ -149,7 +149,7 @@ type Fuel struct {
 // Grant allows a module one thing. Exactly one field is set.
 type Grant struct {
 	// Intent is something that the host does for the module after a call:
-	// activate, event, patch, bind or evict.
+	// activate, event, patch, bind, evict or reclaim.
 	Intent string `json:"intent,omitempty"`
 	// Resource is what the module may get and list: "group/version/resource", or
 	// "version/resource" of the core group.
