@@ -48,7 +48,8 @@ type cycle struct {
 	info     fwk.PodGroupInfo // of a group's own points, as are pods
 	pods     []*v1.Pod
 	policies []*cyclePolicy
-	order    []int32 // places in the node index of what PreFilter narrowed the nodes to; nil is all
+	order    []int32                // places in the node index of what PreFilter narrowed the nodes to; nil is all
+	statuses fwk.NodeToStatusReader // in PostFilter: why nodes were rejected
 
 	reserved atomic.Bool // past Reserve: ends with PostBind or Unreserve
 	assumed  atomic.Bool // was past Reserve: a group's simulation may come back to it
@@ -123,7 +124,7 @@ func (h *Host) begin(state fwk.CycleState, profile string, pod *v1.Pod, nodes []
 		policies, ok = pin(set, profile, pod, h.clock())
 	}
 	if len(policies) == 0 {
-		state.Delete(stateKey)
+		state.Write(stateKey, idle{})
 		return nil
 	}
 	h.cycles++
@@ -171,6 +172,17 @@ func stateOf(state fwk.CycleState) *cycleState {
 	}
 	cs, _ := d.(*cycleState)
 	return cs
+}
+
+// idle marks a cycle that has begun and in which no policy has a say.
+type idle struct{}
+
+func (i idle) Clone() fwk.StateData { return i }
+
+// begun says whether a cycle began, with or without policies.
+func begun(state fwk.CycleState) bool {
+	_, err := state.Read(stateKey)
+	return err == nil
 }
 
 // end frees what the cycle holds, once.

@@ -71,6 +71,9 @@ func (b *Berth) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	if b.host.gate.hold(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, gateReason)
 	}
+	if why, held := b.host.preempting(pod.UID); held {
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, why)
+	}
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/host/evictor"
 	"github.com/berth-scheduler/berth/host/metrics"
 	"github.com/berth-scheduler/berth/host/policy"
 )
@@ -49,6 +50,7 @@ type Host struct {
 	gate       gate
 	scores     scoreStore
 	holds      holds
+	evictor    *evictor.Evictor
 
 	cycleMu sync.Mutex // serial cycles: guards what follows
 	open    []*cycle   // begun, and not known to have ended: one, or those of group
@@ -75,6 +77,7 @@ func New(options Options) *Host {
 	h := &Host{options: options, clock: time.Now, weights: map[string]int64{}, placementWeights: map[string]int64{}}
 	h.active.Store(newActiveSet(0, nil))
 	h.scores.index = &h.index
+	h.evictor = evictor.New(h.activate)
 	return h
 }
 
@@ -111,6 +114,7 @@ func (h *Host) newPlugin(ctx context.Context, obj runtime.Object, handle fwk.Han
 		if _, err := f.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: h.podGone}); err != nil {
 			return nil, fmt.Errorf("watch pods: %w", err)
 		}
+		f.Policy().V1().PodDisruptionBudgets().Informer() // asked for before the factory starts
 	}
 	go h.gateDeadline(ctx, args.startDeadline())
 	return b, nil
@@ -123,6 +127,7 @@ func (h *Host) podGone(obj any) {
 	}
 	if pod, ok := obj.(*v1.Pod); ok {
 		h.rejections.drop(pod.UID)
+		h.evictor.Gone(pod.UID)
 	}
 }
 
@@ -205,6 +210,7 @@ func (h *Host) SetLeading(leading bool) {
 // scheduler must have stopped.
 func (h *Host) Close() {
 	h.closeHolds()
+	h.evictor.Close()
 	h.cycleMu.Lock()
 	for _, c := range h.open {
 		c.end()

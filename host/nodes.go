@@ -108,3 +108,6 @@ func (x *nodeIndex) copied(nodes []fwk.NodeInfo) bool {
 	slot, ok := x.slots[nodes[0].Node().Name]
 	return ok && x.list[x.pos[slot]] != nodes[0]
 }
+
+// place is where a node of the list stands in it.
+func (x *nodeIndex) place(ni fwk.NodeInfo) int32 { return x.pos[x.slots[ni.Node().Name]] }

@@ -41,12 +41,6 @@ var (
 // Name is the plugin's name.
 func (b *Berth) Name() string { return Name }
 
-// PostFilter leaves the pod to the next plugin: no policy serves the point.
-// Unschedulable without reasons is what lets DefaultPreemption run.
-func (b *Berth) PostFilter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
-	return nil, fwk.NewStatus(fwk.Unschedulable)
-}
-
 // PreBindPreFlight has no work in PreBind and doesn't stand in the way of
 // plugins that run in parallel.
 func (b *Berth) PreBindPreFlight(context.Context, fwk.CycleState, *v1.Pod, string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
@@ -64,6 +58,7 @@ func (b *Berth) Bind(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Stat
 // PostBind ends the cycle and forgets why the pod was rejected before.
 func (b *Berth) PostBind(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ string) {
 	b.host.rejections.forget(pod.UID)
+	b.host.evictor.Forget(pod.UID)
 	if cs := stateOf(state); cs != nil {
 		cs.end()
 	}

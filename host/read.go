@@ -37,8 +37,10 @@ var (
 
 // readers answer the reads, by abi.Read.
 var readers = map[abi.Read]func(r *reading) readAnswer{
-	abi.ReadPod:   readPod,
-	abi.ReadGroup: readGroup,
+	abi.ReadPod:        readPod,
+	abi.ReadGroup:      readGroup,
+	abi.ReadNominated:  readNominated,
+	abi.ReadNodeStatus: readNodeStatus,
 }
 
 var readTable = abi.ReadTable()

@@ -26,21 +26,26 @@ func gauge(name, help string, labels ...string) *metrics.GaugeVec {
 // The metrics. All are of the process: two schedulers in one process share
 // them.
 var (
-	Calls         = counter("calls_total", "Guest calls by policy and point.", "policy", "point")
-	CallSeconds   = metrics.NewHistogramVec(&metrics.HistogramOpts{Subsystem: subsystem, Name: "call_duration_seconds", Help: "Time of a guest call, views and results included, by policy and point.", Buckets: metrics.ExponentialBuckets(0.00001, 4, 10), StabilityLevel: metrics.ALPHA}, []string{"policy", "point"})
-	Fuel          = counter("fuel_total", "Fuel used by policy and point, about one WebAssembly instruction a unit.", "policy", "point")
-	Verdicts      = counter("verdicts_total", "Nodes evaluated by policy, point and status code.", "policy", "point", "code")
-	CacheHits     = counter("cache_hits_total", "Nodes answered from the cycle's cache by policy and point.", "policy", "point")
-	Faults        = counter("faults_total", "Faults by policy, point and cause.", "policy", "point", "cause")
-	Swaps         = counter("swaps_total", "New versions by policy and result (active, failed).", "policy", "result")
-	Instances     = counter("instances_total", "Instances made by policy.", "policy")
-	LiveInstances = gauge("live_instances", "Versions that hold an instance, by policy.", "policy")
-	GuestMemory   = gauge("guest_memory_bytes", "Linear memory of the policy's instance.", "policy")
-	ViewsEncoded  = counter("views_encoded_total", "Node views whose bytes changed, by policy.", "policy")
-	ViewBytes     = counter("view_bytes_total", "Bytes of node views copied into guests, by policy.", "policy")
-	State         = gauge("policy_state", "1 for the state that the policy is in.", "policy", "state")
-	Waiting       = gauge("start_gate_pods", "Pods held until the first policies are active.")
+	Calls            = counter("calls_total", "Guest calls by policy and point.", "policy", "point")
+	CallSeconds      = metrics.NewHistogramVec(&metrics.HistogramOpts{Subsystem: subsystem, Name: "call_duration_seconds", Help: "Time of a guest call, views and results included, by policy and point.", Buckets: metrics.ExponentialBuckets(0.00001, 4, 10), StabilityLevel: metrics.ALPHA}, []string{"policy", "point"})
+	Fuel             = counter("fuel_total", "Fuel used by policy and point, about one WebAssembly instruction a unit.", "policy", "point")
+	Verdicts         = counter("verdicts_total", "Nodes evaluated by policy, point and status code.", "policy", "point", "code")
+	CacheHits        = counter("cache_hits_total", "Nodes answered from the cycle's cache by policy and point.", "policy", "point")
+	Faults           = counter("faults_total", "Faults by policy, point and cause.", "policy", "point", "cause")
+	Swaps            = counter("swaps_total", "New versions by policy and result (active, failed).", "policy", "result")
+	Instances        = counter("instances_total", "Instances made by policy.", "policy")
+	LiveInstances    = gauge("live_instances", "Versions that hold an instance, by policy.", "policy")
+	GuestMemory      = gauge("guest_memory_bytes", "Linear memory of the policy's instance.", "policy")
+	ViewsEncoded     = counter("views_encoded_total", "Node views whose bytes changed, by policy.", "policy")
+	ViewBytes        = counter("view_bytes_total", "Bytes of node views copied into guests, by policy.", "policy")
+	State            = gauge("policy_state", "1 for the state that the policy is in.", "policy", "state")
+	Evictions        = counter("evictions_total", "Victims by policy and result (evicted, cancelled in memory, gone before, failed).", "policy", "result")
+	BudgetViolations = counter("budget_violations_total", "Victims evicted in violation of a disruption budget, by policy.", "policy")
+	Waiting          = gauge("start_gate_pods", "Pods held until the first policies are active.")
 )
+
+// EvictionResults are the values of the label result of Evictions.
+var EvictionResults = []string{"evicted", "cancelled", "gone", "failed"}
 
 // vector is what counters, gauges and histograms have in common.
 type vector interface {
@@ -49,7 +54,7 @@ type vector interface {
 }
 
 // byPolicy are the metrics with a policy's name among their labels.
-var byPolicy = []vector{Calls, CallSeconds, Fuel, Verdicts, CacheHits, Faults, Swaps, Instances, LiveInstances, GuestMemory, ViewsEncoded, ViewBytes, State}
+var byPolicy = []vector{Calls, CallSeconds, Fuel, Verdicts, CacheHits, Faults, Swaps, Instances, LiveInstances, GuestMemory, ViewsEncoded, ViewBytes, State, Evictions, BudgetViolations}
 
 var register sync.Once
 

@@ -19,10 +19,10 @@ func use() {
 	Register()
 	Register() // as a second scheduler of the process does
 	const p = "touched"
-	for _, v := range []*metrics.CounterVec{Instances, ViewsEncoded, ViewBytes} {
+	for _, v := range []*metrics.CounterVec{Instances, ViewsEncoded, ViewBytes, BudgetViolations} {
 		v.WithLabelValues(p).Inc()
 	}
-	for _, v := range []*metrics.CounterVec{Calls, Fuel, CacheHits, Swaps} {
+	for _, v := range []*metrics.CounterVec{Calls, Fuel, CacheHits, Swaps, Evictions} {
 		v.WithLabelValues(p, "x").Inc()
 	}
 	for _, v := range []*metrics.CounterVec{Verdicts, Faults} {
