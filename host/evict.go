@@ -90,10 +90,7 @@ func (q *postFilter) remaining(m fwk.NodeToStatusReader) int {
 	if nominated != "" && m.Get(nominated).Code() == fwk.UnschedulableAndUnresolvable {
 		return 0
 	}
-	n := q.host.evictor.Remaining(q.pod.UID, func(node string, uid types.UID) bool {
-		ni, err := q.nodes.Get(node)
-		return err == nil && podOn(ni, uid) != nil
-	})
+	n := q.remainingOf([]*v1.Pod{q.pod}, q.nodes)
 	if n > 0 || nominated == "" {
 		return n
 	}
@@ -115,6 +112,19 @@ func (q *postFilter) remaining(m fwk.NodeToStatusReader) int {
 				}
 			}
 		}
+	}
+	return n
+}
+
+// remainingOf is the number of victims of pods that the snapshot still holds, as
+// far as this process knows them.
+func (b *Berth) remainingOf(pods []*v1.Pod, nodes fwk.NodeInfoLister) int {
+	n := 0
+	for _, pod := range pods {
+		n = max(n, b.host.evictor.Remaining(pod.UID, func(node string, uid types.UID) bool {
+			ni, err := nodes.Get(node)
+			return err == nil && podOn(ni, uid) != nil
+		}))
 	}
 	return n
 }

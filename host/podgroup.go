@@ -10,10 +10,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/util"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/host/evictor"
 	"github.com/berth-scheduler/berth/host/guest"
 	"github.com/berth-scheduler/berth/host/policy"
 )
@@ -30,6 +33,9 @@ func (b *Berth) PodGroupPostFilter(ctx context.Context, state fwk.PodGroupCycleS
 	if cs == nil {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
+	if n := b.remainingOf(cs.pods, b.handle.SnapshotSharedLister().NodeInfos()); n > 0 && cs.serves(abi.PodGroupPostFilter) {
+		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("waiting for %d victims of its preemption to end", n))
+	}
 	var reasons []string
 	for i, cp := range cs.policies {
 		if !cp.points[abi.PodGroupPostFilter] {
@@ -45,8 +51,16 @@ func (b *Berth) PodGroupPostFilter(ctx context.Context, state fwk.PodGroupCycleS
 		}
 		switch verdict.Code {
 		case abi.Success:
-			if s := t.evict(ctx); s != nil {
-				return nil, s
+			refusal, f := t.evict(ctx)
+			if f != nil {
+				if s := cp.onFault(abi.PodGroupPostFilter, f); s != nil {
+					return nil, s
+				}
+				continue
+			}
+			if refusal != "" {
+				reasons = append(reasons, cp.name+": "+refusal)
+				continue
 			}
 			return &fwk.PodGroupPostFilterResult{NominatingInfos: t.nominated}, nil
 		case abi.Unschedulable:
@@ -316,10 +330,26 @@ func (h *Host) endSimulation(set *activeSet, handle fwk.Handle) error {
 	return nil
 }
 
-// evict carries out what the guest asked for.
-func (t *groupTalk) evict(context.Context) *fwk.Status {
-	if len(t.victims) > 0 {
-		return fwk.NewStatus(fwk.Error, t.cp.name+": pod_group_post_filter: evictions for pod groups are not served")
+// evict starts what the guest asked for. refusal is why the host doesn't.
+func (t *groupTalk) evict(ctx context.Context) (refusal string, _ *guest.Fault) {
+	p := &evictor.Preemption{
+		Policy: t.cp.name, Handle: t.b.handle, Pods: t.cs.pods, Kind: "pod group", UID: types.UID(t.cs.info.GetKey()), Object: t.cs.pods[0],
+		Priority: corev1.PodPriority(t.cs.pods[0]), Logger: klog.FromContext(ctx),
 	}
-	return nil
+	if g := t.cs.info.GetPodGroup(); g != nil {
+		p.UID, p.Object, p.Priority = g.UID, g, util.PodGroupPriority(g)
+	} else if g := t.cs.info.GetCompositePodGroup(); g != nil {
+		p.UID, p.Object, p.Priority = g.UID, g, util.CompositePodGroupPriority(g)
+	}
+	for _, n := range t.nominated {
+		p.Nodes = append(p.Nodes, n.NominatedNodeName)
+	}
+	var err error
+	if p.Victims, refusal, err = t.b.host.victims(t.b.handle, t.b.handle.SnapshotSharedLister().NodeInfos(), t.victims, p); err != nil {
+		return "", t.fault(bad("%w", err))
+	}
+	if refusal == "" && len(p.Victims) > 0 {
+		t.b.host.evictor.Start(p)
+	}
+	return refusal, nil
 }

@@ -107,12 +107,13 @@ func (q *postFilter) run() (*fwk.PostFilterResult, *fwk.Status) {
 		case abi.UnschedulableAndUnresolvable:
 			// As DefaultPreemption does when it finds nothing: a nomination from
 			// before is of no use any more.
-			return framework.NewPostFilterResultWithNominatedNode(""), status(verdict)
+			return framework.NewPostFilterResultWithNominatedNode(""), q.reject(q.cs.cycle, cp, status(verdict))
 		case abi.Error:
 			if cp.policy.OnFailure(abi.PostFilter) != policy.Ignore {
 				return nil, status(verdict)
 			}
 		default:
+			q.record(q.cs.cycle, cp)
 			reasons = append(reasons, verdict.Reasons...)
 		}
 	}
