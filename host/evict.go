@@ -15,41 +15,48 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/host/evictor"
+	"github.com/berth-scheduler/berth/host/guest"
 )
 
-// What an intent evict says about disruption budgets.
+// What an intent that evicts says about disruption budgets.
 const (
 	respectBudgets = "Respect"
 	violateBudgets = "Violate"
 )
 
-// victims are the pods that intents evict, each once. The error is a fault of
-// the guest: a pod that isn't on the node. refusal is what the host doesn't do
-// for anyone: evict for a pod that mustn't preempt, evict a pod whose priority
-// isn't lower, or, unless told to, violate a disruption budget.
-func (h *Host) victims(handle fwk.Handle, nodes fwk.NodeInfoLister, intents []abi.Value, p *evictor.Preemption) (list []evictor.Victim, refusal string, _ error) {
-	violate := map[types.UID]bool{}
+// leave is what was asked about one victim.
+type leave struct{ violate, reclaim bool }
+
+// victims are the pods that intents evict or reclaim, each once. The error is a
+// fault of the guest: a pod that isn't on the node. refusal is what the host
+// doesn't do for anyone: evict for a pod that mustn't preempt, evict a pod whose
+// priority isn't lower, or, unless told to, violate a disruption budget.
+func (h *Host) victims(handle fwk.Handle, nodes fwk.NodeInfoLister, intents []guest.Intent, p *evictor.Preemption) (list []evictor.Victim, refusal string, _ error) {
+	asked := map[types.UID]leave{}
 	for _, in := range intents {
-		mode, _ := in.Get("pdb")
+		if in.Kind != abi.IntentEvict && in.Kind != abi.IntentReclaim {
+			continue
+		}
+		mode, _ := in.Value.Get("pdb")
 		switch mode.Text() {
 		case "", respectBudgets, violateBudgets:
 		default:
-			return nil, "", fmt.Errorf("evict: pdb: want %s or %s, got %q", respectBudgets, violateBudgets, mode.Text())
+			return nil, "", fmt.Errorf("%s: pdb: want %s or %s, got %q", in.Kind, respectBudgets, violateBudgets, mode.Text())
 		}
-		pods, _ := in.Get("pods")
+		pods, _ := in.Value.Get("pods")
 		for i := range pods.Len() {
 			on, err := findPod(nodes, pods.At(i))
 			if err != nil {
-				return nil, "", fmt.Errorf("evict: %w", err)
+				return nil, "", fmt.Errorf("%s: %w", in.Kind, err)
 			}
 			pod := on.pod.GetPod()
-			may, known := violate[pod.UID]
-			violate[pod.UID] = may || mode.Text() == violateBudgets
+			l, known := asked[pod.UID]
+			asked[pod.UID] = leave{l.violate || mode.Text() == violateBudgets, l.reclaim || in.Kind == abi.IntentReclaim}
 			if known {
 				continue
 			}
 			if list = append(list, evictor.Victim{Pod: pod, Node: on.node.Node().Name}); len(list) > abi.MaxVictims {
-				return nil, "", fmt.Errorf("evict: want at most %d pods, got more", abi.MaxVictims)
+				return nil, "", fmt.Errorf("%s: want at most %d pods, got more", in.Kind, abi.MaxVictims)
 			}
 		}
 	}
@@ -62,7 +69,7 @@ func (h *Host) victims(handle fwk.Handle, nodes fwk.NodeInfoLister, intents []ab
 		}
 	}
 	for _, v := range list {
-		if n := corev1.PodPriority(v.Pod); n >= p.Priority {
+		if n := corev1.PodPriority(v.Pod); n >= p.Priority && !asked[v.Pod.UID].reclaim {
 			return nil, fmt.Sprintf("evict: pod %s: want a priority below %d, got %d", klog.KObj(v.Pod), p.Priority, n), nil
 		}
 	}
@@ -74,7 +81,7 @@ func (h *Host) victims(handle fwk.Handle, nodes fwk.NodeInfoLister, intents []ab
 		h.evictor.Budget(budgets, list)
 	}
 	for _, v := range list {
-		if v.Violates != "" && !violate[v.Pod.UID] {
+		if v.Violates != "" && !asked[v.Pod.UID].violate {
 			return nil, fmt.Sprintf("evict: pod %s is protected by PodDisruptionBudget %s", klog.KObj(v.Pod), v.Violates), nil
 		}
 	}
@@ -102,12 +109,13 @@ func (q *postFilter) remaining(m fwk.NodeToStatusReader) int {
 	for _, ni := range list {
 		for _, p := range ni.GetPods() {
 			pod := p.GetPod()
-			if pod.DeletionTimestamp == nil || corev1.PodPriority(pod) >= priority {
+			if pod.DeletionTimestamp == nil {
 				continue
 			}
+			lower := corev1.PodPriority(pod) < priority
 			for _, c := range pod.Status.Conditions {
 				if c.Type == v1.DisruptionTarget && c.Status == v1.ConditionTrue && c.Reason == v1.PodReasonPreemptionByScheduler &&
-					(ni.Node().Name == nominated || strings.HasSuffix(c.Message, suffix)) {
+					(lower && ni.Node().Name == nominated || strings.HasSuffix(c.Message, suffix)) {
 					n++
 				}
 			}

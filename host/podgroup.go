@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -101,7 +102,7 @@ type groupTalk struct {
 
 	gen       uint64 // of the instance that is asked: the talk ends with it
 	nominated map[types.NamespacedName]*fwk.NominatingInfo
-	victims   []abi.Value // intents
+	victims   []guest.Intent
 }
 
 // groupQuestion is what a guest asked, copied out of its result.
@@ -244,7 +245,7 @@ func (t *groupTalk) take(r *guest.Result) error {
 			NominatingMode: fwk.ModeOverride, NominatedNodeName: name.Text(),
 		}
 	}
-	t.victims = intentsOf(r, abi.IntentEvict)
+	t.victims = slices.Clone(r.Intents)
 	return nil
 }
 

@@ -136,8 +136,8 @@ func (q *postFilter) succeed(cp *cyclePolicy, plan *evictor.Preemption, verdict 
 
 // reply is a policy's last answer, read out of its payload.
 type reply struct {
-	node  string
-	evict []abi.Value
+	node    string
+	victims []guest.Intent
 }
 
 // ask holds the conversation with one policy. Between its steps the lock of the
@@ -203,7 +203,7 @@ func (q *postFilter) step(cp *cyclePolicy, call *guest.Call, nodes []fwk.NodeInf
 		return guest.Verdict{}, &question, reply{}, nil
 	}
 	node, _ := v.result.Reply.Get("node")
-	return v.result.Verdict, nil, reply{node.Text(), intentsOf(&v.result, abi.IntentEvict)}, nil
+	return v.result.Verdict, nil, reply{node.Text(), slices.Clone(v.result.Intents)}, nil
 }
 
 // fail counts a fault between two calls.
@@ -252,7 +252,7 @@ func (q *postFilter) plan(cp *cyclePolicy, r reply) (_ *evictor.Preemption, refu
 		}
 		p.Nodes = []string{r.node}
 	}
-	victims, refusal, err := q.host.victims(q.handle, q.nodes, r.evict, p)
+	victims, refusal, err := q.host.victims(q.handle, q.nodes, r.victims, p)
 	if err != nil {
 		return nil, "", q.fail(cp, guest.BadResult, err)
 	}
