@@ -61,12 +61,20 @@ func (c *PostFilterCycle) SelectVictims(node Node, eligible func(NodePod) bool) 
 // victims need Nomination.AnyPriority.
 func (c *PostFilterCycle) ReclaimVictims(node Node, eligible func(NodePod) bool) ([]Victim, *Status) {
 	name := string([]byte(node.Name()))
-	var pods []Victim // most important first
+	var pods []Victim
 	for p := range node.Pods().All() {
-		if p.Nominated() || !eligible(p) {
-			continue
+		if !p.Nominated() && eligible(p) {
+			pods = append(pods, Victim{Node: name, UID: string([]byte(p.UID())), Priority: p.Priority(), Started: p.Started()})
 		}
-		v := Victim{Node: name, UID: string([]byte(p.UID())), Priority: p.Priority(), Started: p.Started()}
+	}
+	return c.FewestVictims(name, pods)
+}
+
+// FewestVictims is SelectVictims among pods that the caller found, on whatever
+// nodes. It asks.
+func (c *PostFilterCycle) FewestVictims(node string, among []Victim) ([]Victim, *Status) {
+	var pods []Victim // most important first
+	for _, v := range among {
 		at := len(pods)
 		for at > 0 && moreImportant(v, pods[at-1]) {
 			at--
@@ -78,10 +86,10 @@ func (c *PostFilterCycle) ReclaimVictims(node Node, eligible func(NodePod) bool)
 	if len(pods) == 0 {
 		return nil, noVictims
 	}
-	if s := c.DryRun([]Trial{{name, pods}})[0]; !s.IsSuccess() {
+	if s := c.DryRun([]Trial{{node, pods}})[0]; !s.IsSuccess() {
 		return nil, s
 	}
-	return c.reprieve(name, pods), nil
+	return c.reprieve(node, pods), nil
 }
 
 // maxTrials is how many dry runs a step asks for: work that is in vain when an
