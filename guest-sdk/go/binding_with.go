@@ -8,6 +8,8 @@ import "github.com/berth-scheduler/berth/abi"
 
 // bindingPlugin is what a plugin implements of the points from Reserve on.
 type bindingPlugin struct {
+	_ [0]func() // not compared: saves code
+
 	reserve   ReservePlugin
 	permit    PermitPlugin
 	preFlight PreBindPreFlightPlugin

@@ -19,8 +19,8 @@ var served = []servedPoint{
 }
 
 // allServed are the served points in the order in which the document names them.
-func allServed() [5][]servedPoint {
-	return [...][]servedPoint{queuePoints, served, preemptionPoints, bindingPoints, placementPoints}
+func allServed() [6][]servedPoint {
+	return [...][]servedPoint{queuePoints, served, preemptionPoints, groupPreemptionPoints, bindingPoints, placementPoints}
 }
 
 // pointName is the wire name of a point that the SDK serves.
@@ -51,7 +51,7 @@ func (pl *plugin) implements(p abi.Point) bool {
 	case abi.NormalizeScore:
 		return pl.normalize != nil
 	}
-	return pl.queue.implements(p) || pl.preemption.implements(p) || pl.binding.implements(p) || pl.placement.implements(p)
+	return pl.queue.implements(p) || pl.preemption.implements(p) || pl.groupPreemption.implements(p) || pl.binding.implements(p) || pl.placement.implements(p)
 }
 
 // document is the describe document. (abi.Description would write it, too, at

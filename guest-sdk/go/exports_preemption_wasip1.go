@@ -8,8 +8,3 @@ import "github.com/berth-scheduler/berth/abi"
 
 //go:wasmexport post_filter
 func exportPostFilter(frame uint32) uint32 { return current.call(abi.PostFilter, frame) }
-
-//go:wasmexport pod_group_post_filter
-func exportPodGroupPostFilter(frame uint32) uint32 {
-	return current.call(abi.PodGroupPostFilter, frame)
-}

@@ -74,7 +74,7 @@ func (g *guest) answer(f frame) bool {
 	case abi.NormalizeScore:
 		return pl.normalize != nil && g.normalizeScore(f, phase)
 	}
-	return g.answerQueue(f) || g.answerBinding(f) || g.answerPreemption(f) || g.answerPlacement(f)
+	return g.answerQueue(f) || g.answerBinding(f) || g.answerPreemption(f) || g.answerGroupPreemption(f) || g.answerPlacement(f)
 }
 
 // endCycle frees what the guest keeps for a cycle.

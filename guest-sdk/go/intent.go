@@ -36,6 +36,8 @@ type intent struct {
 
 // ask adds an intent to the call's answer. It has that many keys, kind included;
 // write writes all of them.
+//
+//go:noinline
 func (c *Cycle) ask(kind Intent, keys int, write func(o *object)) {
 	if !slices.Contains(c.guest.policy.Intents, kind) {
 		panic("berth: the policy asks for the intent " + string(kind) + " without declaring it: add it to Policy.Intents")

@@ -96,6 +96,9 @@ func collectGarbage() {
 	runtime.GC()
 }
 
+// A panic ends the instance in any goroutine.
+func catch(*any) {}
+
 // What the host checks in production, by the describe document and the schema,
 // is checked in tests only.
 

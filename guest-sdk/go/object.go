@@ -78,6 +78,8 @@ func (o Object) All() iter.Seq[Object] {
 }
 
 // argument is the call's argument, where it is a value record.
+//
+//go:noinline
 func (f frame) argument() Object {
 	if u32(f.at, abi.FrameArgLen) == 0 {
 		return Object{}

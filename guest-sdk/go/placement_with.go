@@ -9,6 +9,8 @@ import "github.com/berth-scheduler/berth/abi"
 // placementPlugin is what a plugin implements of the points about placements of
 // pod groups.
 type placementPlugin struct {
+	_ [0]func() // not compared: saves code
+
 	generate  PlacementGeneratePlugin
 	score     PlacementScorePlugin
 	normalize NormalizePlacementScorePlugin

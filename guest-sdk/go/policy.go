@@ -99,6 +99,7 @@ type guest struct {
 	interned   []interned // since the call began
 	cycle      Cycle
 	states     states
+	talking    talking
 	space      space       // what the call in progress reads
 	list       []stringRef // what PreFilter's node set is written to
 	scores     []int64     // what normalize_score gathers
@@ -128,6 +129,8 @@ type plugin struct {
 	preemption preemptionPlugin
 	binding    bindingPlugin
 	placement  placementPlugin
+
+	groupPreemption groupPreemptionPlugin
 }
 
 func newGuest(p *Policy, impl any) *guest {
@@ -145,6 +148,7 @@ func newGuest(p *Policy, impl any) *guest {
 	pl.normalize, _ = impl.(NormalizeScorePlugin)
 	pl.queue.find(impl)
 	pl.preemption.find(impl)
+	pl.groupPreemption.find(impl)
 	pl.binding.find(impl)
 	pl.placement.find(impl)
 

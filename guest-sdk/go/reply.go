@@ -18,6 +18,8 @@ type replyKey struct {
 }
 
 // answer adds a key to the payload.
+//
+//go:noinline
 func (c *Cycle) answer(key string, write func(w *abi.ValueWriter, cell int)) {
 	at := 0
 	for at < len(c.reply.keys) && c.reply.keys[at].key < key {

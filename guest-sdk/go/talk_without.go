@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build berth_without_preemption
+//go:build berth_without_preemption && berth_without_group_preemption
 
 package berth
 
@@ -10,20 +10,15 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-type preemptionPlugin struct{}
-
-var preemptionPoints []servedPoint
-
-func (*preemptionPlugin) find(any)                  {}
-func (*preemptionPlugin) implements(abi.Point) bool { return false }
-func (*guest) answerPreemption(frame) bool          { return false }
-func (*guest) endTalk(uint64)                       {}
-
 // talk is never begun.
 type talk struct {
 	frame frame
 	asked int
 }
+
+type talking struct{}
+
+func (*guest) endTalk(uint64) {}
 
 func (*talk) ask(string, func(*abi.ValueWriter, int)) {}
 func (*talk) nodes([]string) iter.Seq[Node]           { return func(func(Node) bool) {} }

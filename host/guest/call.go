@@ -247,11 +247,11 @@ func (in *Instance) readPayload(c *Call, out *Result, ptr, n uint32) error {
 	if n > abi.MaxPayloadBytes {
 		return in.bad(c, "payload", fmt.Errorf("want at most %d bytes, got %d", abi.MaxPayloadBytes, n))
 	}
-	view, ok := in.mem.Read(ptr, n)
-	if !ok {
-		return in.bad(c, "payload", fmt.Errorf("want %d bytes inside memory, got address %d", n, ptr))
-	}
 	if n > 0 {
+		view, ok := in.mem.Read(ptr, n)
+		if !ok {
+			return in.bad(c, "payload", fmt.Errorf("want %d bytes inside memory, got address %d", n, ptr))
+		}
 		out.Payload = append([]byte(nil), view...)
 	}
 	if c.Point == abi.Describe {

@@ -89,7 +89,8 @@ func (g *fakeGuest) Func(name string) (engine.Func, bool) {
 			stack[0] = uint64(g.version)
 			return nil
 		}), true
-	case "describe", "configure", "pre_filter", "filter", "pre_score", "score", "normalize_score":
+	}
+	if _, ok := abi.PointByName(name); ok {
 		return fakeFunc(func(stack []uint64) error {
 			frame, ok := g.Read(uint32(stack[0]), abi.FrameSize)
 			if !ok {

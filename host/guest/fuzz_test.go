@@ -31,7 +31,23 @@ func FuzzResult(f *testing.F) {
 		{Point: abi.PreScore, Phase: abi.Chunk, Nodes: refs(2)},
 		{Point: abi.Score, Nodes: refs(2)},
 		{Point: abi.NormalizeScore, Phase: abi.Apply, Nodes: refs(2), Arg: make([]byte, 16)},
+		{Point: abi.QueueKey}, {Point: abi.Reserve, Nodes: refs(1)}, {Point: abi.Permit, Nodes: refs(1)}, {Point: abi.Bind},
+		{Point: abi.PostFilter, Phase: abi.Begin}, {Point: abi.PostFilter, Phase: abi.Step, Nodes: refs(2)},
+		{Point: abi.PodGroupPostFilter, Phase: abi.Step}, {Point: abi.GeneratePlacements, Phase: abi.End}, {Point: abi.NormalizePlacementScore},
 	}
+	payload := func(point abi.Point, phase abi.Phase, next uint32, tree any) {
+		record, err := abi.EncodeValue(tree)
+		if err != nil {
+			f.Fatal(err)
+		}
+		r := make([]byte, abi.ResultSize)
+		set(r, abi.ResultPayloadPtr, 64, abi.ResultPayloadLen, uint32(len(record)), abi.ResultNext, next)
+		f.Add(uint8(point), uint8(phase), r, record)
+	}
+	payload(abi.QueueKey, abi.Whole, 0, map[string]any{"key": 1})
+	payload(abi.PostFilter, abi.Begin, 1, map[string]any{"dry_run": []any{map[string]any{"node": "n"}}})
+	payload(abi.Bind, abi.Whole, 0, map[string]any{"intents": []any{map[string]any{"kind": "bind"}, map[string]any{"kind": "metric", "name": "a", "add": 1.5}}})
+	payload(abi.NormalizePlacementScore, abi.Whole, 0, map[string]any{"scores": []any{1, 2}})
 	f.Fuzz(func(t *testing.T, point, phase uint8, result, memory []byte) {
 		call := calls[int(point)%len(calls)]
 		for _, c := range calls {
@@ -67,8 +83,8 @@ func FuzzResult(f *testing.F) {
 		if out.ListSet && (call.Point != abi.PreFilter || call.Phase == abi.Chunk) || len(out.List) > abi.MaxListLen {
 			t.Errorf("want no list of %d names here", len(out.List))
 		}
-		if len(out.Payload) > 0 && call.Point != abi.Describe {
-			t.Error("want no payload here")
+		if call.Point != abi.Describe && call.Point != abi.Configure {
+			checkPayload(t, call, &out)
 		}
 	})
 }
@@ -84,6 +100,36 @@ func checkVerdict(t *testing.T, info *abi.PointInfo, v Verdict) {
 	for _, r := range v.Reasons {
 		if !strings.HasPrefix(r, "p: ") || !utf8.ValidString(r) || len(r) > len("p: ")+abi.MaxReasonBytes || strings.ContainsAny(r, "\n\r\x1b\x00") {
 			t.Errorf("want one line of text, got %q", r)
+		}
+	}
+}
+
+// checkPayload wants of a reply what host code trusts: a map, of a question one
+// key, of intents their kinds and required keys.
+func checkPayload(t *testing.T, call *Call, out *Result) {
+	t.Helper()
+	if k := out.Reply.Kind(); k != abi.Map && k != abi.Null {
+		t.Errorf("reply: want a map, got %s", k)
+	}
+	if out.Next && (out.Reply.Len() != 1 || len(out.Intents) > 0 || out.Code != abi.Success) {
+		t.Errorf("question: want one key, got %v with %s", out.Reply.Tree(), out.Code)
+	}
+	if key, ok := out.Reply.Get("key"); call.Point == abi.QueueKey && out.Code == abi.Success && (!ok || key.Kind() != abi.Int) {
+		t.Errorf("queue_key: want a key, got %v", out.Reply.Tree())
+	}
+	for _, in := range out.Intents {
+		for _, info := range abi.Intents() {
+			if info.Kind != in.Kind {
+				continue
+			}
+			if info.Points != nil && !slices.Contains(info.Points, call.Point) {
+				t.Errorf("%s: want it at %v, got it at %s", in.Kind, info.Points, call.Point)
+			}
+			for _, k := range info.Keys {
+				if _, ok := in.Value.Get(k.Key); k.Required && !ok {
+					t.Errorf("%s: want the key %s, got %v", in.Kind, k.Key, in.Value.Tree())
+				}
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ package guest
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -66,7 +67,9 @@ func TestBadResults(t *testing.T) {
 		"reasons most":           {filter, success(item0, 2, item0+4, 1<<32-1, item0+8, 64), "got 4294967295"},
 		"reason outside":         {filter, withText(64, outside, 4), "reason: want 4 bytes inside"},
 		"reason long":            {filter, withText(64, 128, abi.MaxReasonBytes+1), "got 1025"},
-		"payload":                {filter, success(abi.ResultPayloadLen, 1), "want no intents at filter"},
+		"payload":                {filter, success(abi.ResultPayloadLen, 1), "payload: value record: want 24 to"},
+		"payload outside":        {filter, success(abi.ResultPayloadLen, 24, abi.ResultPayloadPtr, outside), "payload: want 24 bytes inside memory"},
+		"payload long":           {filter, success(abi.ResultPayloadLen, abi.MaxPayloadBytes+1), "payload: want at most 262144 bytes"},
 		"next":                   {filter, success(abi.ResultNext, 1), "next: want 0"},
 		"list at another point":  {filter, success(abi.ResultListSet, 1), "list: want none at filter"},
 		"list in a chunk":        {chunk, success(abi.ResultListSet, 1), "list: want none at pre_filter, phase chunk"},
@@ -193,8 +196,103 @@ func TestResults(t *testing.T) {
 			if err := in.Call(c.call, &out); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, out, cmpopts.IgnoreUnexported(Result{}), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(c.want, out, cmpopts.IgnoreUnexported(Result{}), cmpopts.EquateEmpty(), cmp.Transformer("tree", abi.Value.Tree)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// Payloads that the tables allow, and what is said of those that they don't.
+func TestPayloads(t *testing.T) {
+	type m = map[string]any
+	intent := func(kind string, keys m) m {
+		keys["kind"] = kind
+		return m{"intents": []any{keys}}
+	}
+	many := make([]any, abi.MaxIntents+1)
+	for i := range many {
+		many[i] = m{"kind": "allow", "pod": "u"}
+	}
+	question := []uint32{abi.ResultNext, 1}
+	for name, c := range map[string]struct {
+		point   abi.Point
+		phase   abi.Phase
+		payload any
+		fields  []uint32 // of the result
+		want    string   // "" is no fault
+	}{
+		"no payload":                {abi.PreEnqueue, abi.Whole, nil, nil, ""},
+		"intent":                    {abi.PreEnqueue, abi.Whole, intent("activate", m{"pods": []string{"a/b"}}), nil, ""},
+		"intent with an error":      {abi.PreEnqueue, abi.Whole, intent("activate", m{"pods": []string{"a/b"}}), []uint32{abi.ResultCode, uint32(abi.Error)}, ""},
+		"intent at filter":          {abi.Filter, abi.Whole, intent("allow", m{"pod": "u"}), nil, `unknown key "intents"`},
+		"intent at another point":   {abi.PreFilter, abi.Whole, intent("bind", m{}), nil, "bind: want it at another point, got it at pre_filter"},
+		"intent at its point":       {abi.Bind, abi.Whole, intent("bind", m{"annotations": m{"a": "b"}}), nil, ""},
+		"intent unknown":            {abi.Reserve, abi.Whole, intent("shout", m{}), nil, `kind: want one of the table, got "shout"`},
+		"intent without kind":       {abi.Reserve, abi.Whole, m{"intents": []any{m{}}}, nil, `kind: want one of the table, got ""`},
+		"intent's key missing":      {abi.Reserve, abi.Whole, intent("event", m{"type": "Normal"}), nil, `event: value record: key "reason" is missing`},
+		"intent's key of a type":    {abi.Reserve, abi.Whole, intent("allow", m{"pod": 1}), nil, `key "pod": want string, got int`},
+		"intent's key unknown":      {abi.Reserve, abi.Whole, intent("allow", m{"pod": "u", "colour": "red"}), nil, `unknown key "colour"`},
+		"intents a map":             {abi.Reserve, abi.Whole, m{"intents": m{}}, nil, `key "intents": want list of maps, got map`},
+		"too many intents":          {abi.Reserve, abi.Whole, m{"intents": many}, nil, "intents: want at most 256, got 257"},
+		"a list":                    {abi.Reserve, abi.Whole, []any{}, nil, "want a map, got list"},
+		"key":                       {abi.QueueKey, abi.Whole, m{"key": -5}, nil, ""},
+		"key missing":               {abi.QueueKey, abi.Whole, nil, nil, `key "key" is missing`},
+		"key missing in an error":   {abi.QueueKey, abi.Whole, nil, []uint32{abi.ResultCode, uint32(abi.Error)}, ""},
+		"key a float":               {abi.QueueKey, abi.Whole, m{"key": 0.5}, nil, `key "key": want int, got float`},
+		"timeout":                   {abi.Permit, abi.Whole, m{"timeout_ns": 5}, []uint32{abi.ResultCode, uint32(abi.Wait)}, ""},
+		"question":                  {abi.PostFilter, abi.Begin, m{"candidates": 0}, question, ""},
+		"question in a step":        {abi.PostFilter, abi.Step, m{"dry_run": []any{m{}}}, question, ""},
+		"no question":               {abi.PostFilter, abi.Begin, nil, question, "want one question, got 0"},
+		"two questions":             {abi.PostFilter, abi.Begin, m{"candidates": 0, "nodes": []string{}}, question, "want one question, got 2"},
+		"question with intents":     {abi.PostFilter, abi.Begin, m{"intents": []any{}}, question, `unknown key "intents"`},
+		"question that is none":     {abi.PostFilter, abi.Begin, m{"node": "n"}, question, `unknown key "node"`},
+		"question with a code":      {abi.PostFilter, abi.Begin, m{"candidates": 0}, []uint32{abi.ResultNext, 1, abi.ResultCode, 2}, "next: want 0 at post_filter with unschedulable"},
+		"answer that is a question": {abi.PostFilter, abi.Begin, m{"candidates": 0}, nil, `unknown key "candidates"`},
+		"next 2":                    {abi.PostFilter, abi.Begin, m{"candidates": 0}, []uint32{abi.ResultNext, 2}, "next: want 0 at post_filter with success, got 2"},
+		"nomination":                {abi.PostFilter, abi.Step, m{"node": "n", "intents": []any{m{"kind": "evict", "pods": []any{m{"node": "n", "uid": "u"}}}}}, nil, ""},
+		"placements":                {abi.GeneratePlacements, abi.End, m{"placements": []any{m{"name": "a", "nodes": []string{"n"}}}}, nil, ""},
+		"placements too early":      {abi.GeneratePlacements, abi.Begin, m{"placements": []any{}}, nil, `unknown key "placements"`},
+		"scores":                    {abi.NormalizePlacementScore, abi.Whole, m{"scores": []any{1, 2}}, nil, ""},
+		"scores of floats":          {abi.NormalizePlacementScore, abi.Whole, m{"scores": []any{0.5}}, nil, `key "scores": want list of ints, got list`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var record []byte
+			if c.payload != nil {
+				var err error
+				if record, err = abi.EncodeValue(c.payload); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g := &fakeGuest{answer: func(g *fakeGuest, frame []byte) uint32 {
+				r := g.result(frame)
+				set(r, abi.ResultCode, 0)
+				if len(record) > 0 {
+					at := (uint32(len(g.memory)) + 7) &^ 7
+					g.memory = append(g.memory, make([]byte, int(at)+len(record)-len(g.memory))...)
+					copy(g.memory[at:], record)
+					r = g.result(frame)
+					set(r, abi.ResultPayloadPtr, at, abi.ResultPayloadLen, uint32(len(record)))
+				}
+				set(r, c.fields...)
+				return abi.Answered
+			}}
+			var out Result
+			err := fake(t, g, Options{}).Call(&Call{Point: c.point, Phase: c.phase}, &out)
+			if c.want != "" {
+				if f, ok := AsFault(err); !ok || f.Cause != BadResult || !strings.Contains(err.Error(), c.want) {
+					t.Fatalf("want a bad result with %q, got %v", c.want, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, got := fmt.Sprint(c.payload), fmt.Sprint(out.Reply.Tree()); got != want {
+				t.Errorf("reply: want %s, got %s", want, got)
+			}
+			if list, _ := out.Reply.Get("intents"); list.Len() != len(out.Intents) || out.Next != (len(c.fields) > 0 && c.fields[0] == abi.ResultNext) {
+				t.Errorf("want %d intents and the question marked, got %v, next %t", list.Len(), out.Intents, out.Next)
 			}
 		})
 	}
