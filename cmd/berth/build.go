@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/host/buildtags"
 	"github.com/berth-scheduler/berth/host/module"
 	"github.com/berth-scheduler/berth/host/weave"
 )
@@ -42,7 +43,7 @@ DIR (default: the current one) holds the main package that registers the
 policy. It is compiled by the go command for GOOS=wasip1 GOARCH=wasm, loaded,
 and asked what it is. The answer is written into the module, where berth inspect
 and the scheduler find it without running it, and the functions of points that
-the policy doesn't have are left out. The same source, go and berth give the
+the policy doesn't have are left out, with the SDK's code for them. The same source, go and berth give the
 same bytes.`,
 		Example: `  berth build -o team-pools.wasm ./examples/team-pools
   berth build --version "$(git describe --tags --always)"`,
@@ -122,8 +123,12 @@ func compile(ctx context.Context, dir string, opts buildOptions, io streams) ([]
 	// -buildvcs=false: else the commit, and whether the tree is changed, would be
 	// in the bytes.
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags", ldflags, "-o", file}
-	if opts.tags != "" {
-		args = append(args, "-tags", opts.tags)
+	tags, err := buildtags.For(ctx, dir, ".", opts.tags)
+	if err != nil {
+		return nil, err
+	}
+	if tags != "" {
+		args = append(args, "-tags", tags)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
 	cmd.Dir = dir

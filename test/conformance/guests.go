@@ -3,6 +3,7 @@
 package conformance
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/berth-scheduler/berth/host/buildtags"
 )
 
 //go:embed wat/*.wasm
@@ -70,7 +73,11 @@ func buildModule(pkg, flags string) ([]byte, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	out := filepath.Join(dir, "guest.wasm")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w "+flags, "-buildmode=c-shared", "-o", out, pkg)
+	tags, err := buildtags.For(context.Background(), ".", pkg, "")
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", tags, "-ldflags=-s -w "+flags, "-buildmode=c-shared", "-o", out, pkg)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build %s: %w\n%s", pkg, err, text)
