@@ -20,7 +20,7 @@ const queueKeyText = `queue_key
                 priority and age decide
   error         a fault: the failure policy decides
   idle          success: the neutral key 0, which leaves PrioritySort's order
-  Fail          the neutral key 0
+  Fail          the pod is gated, and asked about again with back-off, from 1 s to 1 min
   Ignore        the neutral key 0
 
 `

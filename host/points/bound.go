@@ -25,13 +25,13 @@ func bound() []Info {
 		},
 		{
 			Point: abi.Unreserve, Plugin: berth, Method: "Unreserve", Instance: Cycle,
-			Caller:    "the scheduler, when reserve or anything after it failed, also where reserve wasn't called; in a pod group when a simulation is taken back",
+			Caller:    "the scheduler, when reserve or anything after it failed, and in a pod group when a simulation is taken back: once for each policy that was asked to reserve or has no reserve, the last first",
 			Goroutine: "the scheduling goroutine up to permit, then the pod's binding goroutine",
 			Codes: []Code{
 				{abi.Success, "undone"},
 			},
 			Idle:   Idle{abi.Unset, "none: the framework takes no status"},
-			Fail:   "the fault is counted and reported; the rest of unreserving goes on",
+			Fail:   "the fault is counted and reported; the other policies are told",
 			Ignore: "the same",
 		},
 		{
@@ -40,7 +40,7 @@ func bound() []Info {
 			Goroutine: scheduling,
 			Codes: []Code{
 				{abi.Success, "the pod may be bound"},
-				{abi.Wait, "it waits for allow, reject or the timeout: a hold of this policy alone"},
+				{abi.Wait, "this policy holds the pod until it allows or rejects it, or the timeout is over; the pod is bound when nobody holds it"},
 				{abi.Unschedulable, "the pod is rejected, unreserved, and waits for a hint"},
 				{abi.UnschedulableAndUnresolvable, "the same"},
 				{abi.Pending, "the same, without back-off when the hint comes"},
@@ -55,7 +55,7 @@ func bound() []Info {
 			Caller:    "the binding cycle, at its start, unless the gate NominatedNodeNameForExpectation is off",
 			Goroutine: binding,
 			Codes: []Code{
-				{abi.Success, "pre_bind has work: the node is announced in the pod's status meanwhile"},
+				{abi.Success, "pre_bind has work, as without this point: the node is announced in the pod's status meanwhile"},
 				{abi.Skip, "it has none, and isn't called"},
 				{abi.Error, asFault},
 			},
@@ -68,21 +68,21 @@ func bound() []Info {
 			Caller:    "the binding cycle, after the wait in permit",
 			Goroutine: binding,
 			Codes: []Code{
-				{abi.Success, "go on, once the host has patched the pod as asked"},
+				{abi.Success, "go on; when all policies agree the host patches the pod as they asked, once"},
 				{abi.Unschedulable, "the pod is unreserved and tried again with back-off"},
 				{abi.UnschedulableAndUnresolvable, "the same"},
 				{abi.Error, asFault},
 			},
 			Idle:   Idle{abi.Success, "nothing to do"},
 			Fail:   bindingError,
-			Ignore: "the pod goes on, unpatched",
+			Ignore: "the pod goes on without what this policy wanted patched",
 		},
 		{
 			Point: abi.Bind, Plugin: berth, Method: "Bind", Instance: Cycle,
 			Caller:    "the binding cycle, before DefaultBinder; the first policy that doesn't skip is the last that is asked",
 			Goroutine: binding,
 			Codes: []Code{
-				{abi.Success, "with the intent bind: the host binds the pod, and DefaultBinder doesn't"},
+				{abi.Success, "with the intent bind, without which it is a fault: the host binds the pod, and whether it succeeds or not nobody else does"},
 				{abi.Skip, "the next policy and then DefaultBinder are asked"},
 				{abi.Error, asFault},
 			},
@@ -108,7 +108,7 @@ func bound() []Info {
 			Codes: []Code{
 				{abi.Success, "pods of one template with the same key may share one another's nodes"},
 				{abi.Unschedulable, "the pod isn't batched"},
-				{abi.Error, asFault},
+				{abi.Error, "the pod isn't batched"},
 			},
 			Idle:   Idle{abi.Success, "no fragment: Berth makes no difference between pods"},
 			Fail:   "the pod isn't batched",

@@ -62,6 +62,7 @@ const (
 	binding    = "the pod's binding goroutine, beside scheduling and other pods' binding"
 
 	asFault      = "a fault: the failure policy decides"
+	gated        = "the pod is gated, and asked about again with back-off, from 1 s to 1 min"
 	errorStatus  = "the attempt ends with Error, and is made again with back-off"
 	groupError   = "the group's attempt ends with Error, and is made again with back-off"
 	bindingError = "the binding ends with Error: the pod is unreserved and tried again with back-off"
