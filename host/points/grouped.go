@@ -13,7 +13,7 @@ func grouped() []Info {
 			Caller:    "the group's cycle, when the group as a whole found no nodes; in steps, as post_filter",
 			Goroutine: scheduling,
 			Codes: []Code{
-				{abi.Success, "its pods are nominated, and what evict asked for is evicted: no other plugin is asked"},
+				{abi.Success, "its pods are nominated, and who is to be evicted is: no other plugin is asked"},
 				{abi.Unschedulable, "nothing to be done here: the next policy and then DefaultPreemption are asked"},
 				{abi.UnschedulableAndUnresolvable, "nothing to be done, and nobody else is asked"},
 				{abi.Error, asFault},

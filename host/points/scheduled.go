@@ -62,10 +62,10 @@ func scheduled() []Info {
 		},
 		{
 			Point: abi.PostFilter, Plugin: berth, Method: "PostFilter", Instance: Cycle,
-			Caller:    "the scheduling cycle, when pre_filter or filter left no node; not for the pods of a pod group. In steps: the guest asks for nodes and dry runs, and is called again with the answers",
+			Caller:    "the scheduling cycle, when pre_filter or filter left no node; not for the pods of a pod group, nor while victims of the pod end. In steps: the guest asks for nodes and dry runs, and is called again with the answers",
 			Goroutine: scheduling,
 			Codes: []Code{
-				{abi.Success, "the pod is nominated to a node, and what evict asked for is evicted: no other plugin is asked"},
+				{abi.Success, "the pod is nominated to a node, and who is to be evicted is: no other plugin is asked. If the host refuses the evictions (disruption budget, priority), as unschedulable"},
 				{abi.Unschedulable, "nothing to be done here: the next policy and then DefaultPreemption are asked"},
 				{abi.UnschedulableAndUnresolvable, "nothing to be done, and nobody else is asked: this replaces DefaultPreemption"},
 				{abi.Error, asFault},
