@@ -41,6 +41,7 @@ const galleryLabel = "berth.dev/e2e"
 type gallery struct {
 	*world
 	scheduler *lab.Scheduler
+	options   lab.SchedulerOptions
 }
 
 // gallerySetup is what an example needs of a gallery.
@@ -64,8 +65,18 @@ func openGallery(t *testing.T, setup gallerySetup) *gallery {
 	g.apply(string(config.RBAC))
 	kubeconfig, err := cluster.ServiceAccountKubeconfig(g.ctx, g.policies(), "berth-scheduler")
 	g.check(err)
-	g.scheduler = g.start(lab.SchedulerOptions{ConfigYAML: g.profile(setup.Plugins), Kubeconfig: kubeconfig, Args: setup.Args})
+	g.options = lab.SchedulerOptions{ConfigYAML: g.profile(setup.Plugins), Kubeconfig: kubeconfig, Args: setup.Args}
+	g.scheduler = g.start(g.options)
 	return g
+}
+
+// whileDown does something while the scheduler is stopped. What it creates is
+// queued all at once when the scheduler is back, with its policies in force.
+func (g *gallery) whileDown(do func()) {
+	g.t.Helper()
+	g.check(g.scheduler.Stop())
+	do()
+	g.scheduler = g.start(g.options)
 }
 
 // profile is the scheduler's configuration with more plugins.
