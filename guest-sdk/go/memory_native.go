@@ -64,8 +64,12 @@ func unknownKey(ps []Property, v abi.Value) error {
 	return nil
 }
 
-// catch keeps a panic of a goroutine, so that it can go on in the test's.
-func catch(p *any) { *p = recover() }
+// guarded runs a goroutine's function and keeps its panic, so that it can go on
+// in the test's.
+func guarded(p *any, f func()) {
+	defer func() { *p = recover() }()
+	f()
+}
 
 // Call runs a point's export; the caller holds native.Mu.
 func (g *guest) Call(point abi.Point, frame uint32) uint32 {

@@ -79,6 +79,20 @@ type onlyNormalize struct{ filterFunc }
 
 func (onlyNormalize) NormalizeScore(*berth.Cycle, berth.Pod, []int64) *berth.Status { return nil }
 
+type onlyPreFlight struct{ filterFunc }
+
+func (onlyPreFlight) PreBindPreFlight(*berth.Cycle, berth.Pod, string) *berth.Status { return nil }
+
+type onlyNormalizePlacements struct{ filterFunc }
+
+func (onlyNormalizePlacements) NormalizePlacementScore(*berth.Cycle, berth.Group, []int64) *berth.Status {
+	return nil
+}
+
+type onlyReserve struct{ filterFunc }
+
+func (onlyReserve) Reserve(*berth.Cycle, berth.Pod, berth.Node) *berth.Status { return nil }
+
 func TestBadPlugins(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -94,6 +108,15 @@ func TestBadPlugins(t *testing.T) {
 		{"normalization alone", berth.Policy{Name: "p", Normalize: berth.NormalizeMax}, filterFunc(nil), "want Score"},
 		{"two normalizations", berth.Policy{Name: "p", Normalize: berth.NormalizeMax}, &zones{}, "got both"},
 		{"pure with state", berth.Policy{Name: "p", Pure: true}, &zones{}, "pure"},
+		{"preflight alone", berth.Policy{Name: "p"}, onlyPreFlight{}, "want PreBind beside PreBindPreFlight"},
+		{"placement's normalize alone", berth.Policy{Name: "p"}, onlyNormalizePlacements{}, "want ScorePlacement beside"},
+		{"events alone", berth.Policy{Name: "p", Events: []string{"node/add"}}, filterFunc(nil), "want QueueingHint"},
+		{"unknown event", berth.Policy{Name: "p", Events: []string{"node/mood"}}, &queue{}, "node/mood"},
+		{"unknown intent", berth.Policy{Name: "p", Intents: []berth.Intent{"shout"}}, &queue{}, "shout"},
+		{"intents without a point", berth.Policy{Name: "p", Intents: []berth.Intent{berth.IntentMetric}}, filterFunc(nil), "the intent metric may be asked for"},
+		{"eviction without a point", berth.Policy{Name: "p", Intents: []berth.Intent{berth.IntentEvict}}, &queue{}, "the intent evict may be asked for"},
+		{"unknown aggregate", berth.Policy{Name: "p", Aggregates: []string{"mood"}}, filterFunc(nil), "mood"},
+		{"resource without version", berth.Policy{Name: "p", Resources: []berth.Resource{{Name: "nodes"}}}, filterFunc(nil), "nodes"},
 		{"unknown section", berth.Policy{Name: "p", Reads: []berth.Section{"node.mood"}}, filterFunc(nil), "node.mood"},
 	}
 	for _, tt := range tests {
@@ -130,6 +153,7 @@ func (wrongFilter) Score(berth.Pod, berth.Node) int64 { return 0 }
 func TestWrongSignature(t *testing.T) {
 	for plugin, want := range map[any]string{
 		&wrongFilter{}:   "method Score: want func(*berth.Cycle, berth.Pod, berth.Node) (int64, *berth.Status)",
+		&onlyReserve{}:   "want Unreserve beside Reserve",
 		&halfPreFilter{}: "want PreFilterBegin, PreFilterEnd beside PreFilterNode",
 	} {
 		f := &fakeT{TB: t}

@@ -152,7 +152,11 @@ func newGuest(p *Policy, impl any) *guest {
 	pl.binding.find(impl)
 	pl.placement.find(impl)
 
-	if problem := g.problem(impl); problem != "" {
+	problem := g.problem(impl)
+	if problem == "" {
+		problem = g.contradiction()
+	}
+	if problem != "" {
 		panic("berth: policy \"" + p.Name + "\": " + problem)
 	}
 	g.described = g.document()

@@ -132,11 +132,20 @@ func (c *PodGroupCycle) Node(name string) (Node, bool) {
 	return Node{}, false
 }
 
-// DryRun says whether the whole group would fit without some pods: nil, or why
-// not.
-func (c *PodGroupCycle) DryRun(victims []Victim) *Status {
+// DryRun says whether the whole group would fit without some pods: which of its
+// pods, by UID, would get which node, or why it would not.
+func (c *PodGroupCycle) DryRun(victims []Victim) (nodes map[string]string, s *Status) {
 	c.talk.ask("dry_run", func(w *abi.ValueWriter, cell int) { writeVictims(w, cell, victims) })
-	return statusOf(c.talk.frame.argument().Get("answers"), 0)
+	answers := c.talk.frame.argument().Get("answers")
+	if s := statusOf(answers, 0); s != nil {
+		return nil, s
+	}
+	nodes = map[string]string{}
+	of := answers.At(0).Get("nodes")
+	for i := range of.Len() {
+		nodes[of.Key(i)] = of.At(i).Text()
+	}
+	return nodes, nil
 }
 
 // Evict asks for the eviction of pods; violatePDBs is Nomination.ViolatePDBs.

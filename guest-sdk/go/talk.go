@@ -43,9 +43,8 @@ func (g *guest) beginTalk(body func(t *talk) *Status) {
 	g.talking.talk = t
 	go func() {
 		defer close(t.questions)
-		defer catch(&t.panic)
 		if <-t.answered {
-			t.status = body(t)
+			guarded(&t.panic, func() { t.status = body(t) })
 		}
 	}()
 }
@@ -76,7 +75,8 @@ func (c *talking) end() {
 	if t := c.talk; t != nil {
 		c.talk = nil
 		close(t.answered)
-		for range t.questions { // nobody answers
+		for asks := true; asks; { // from deferred functions; nobody answers
+			_, asks = <-t.questions
 		}
 	}
 }

@@ -25,8 +25,8 @@ func (c *Cycle) ScoreAllocs(nodes ...*NodeBuilder) float64 {
 
 func (c *Cycle) allocs(point abi.Point, nodes []*NodeBuilder) float64 {
 	c.h.t.Helper()
-	c.call(point, abi.Whole, nodes, nil, nil)
-	q, free := c.request(point, abi.Whole, nodes, nil, nil)
+	c.call(point, abi.Whole, nodes, nil)
+	q, free := c.request(point, abi.Whole, nodes, nil)
 	defer free()
 	p := prepare(q)
 	defer p.free()

@@ -19,7 +19,9 @@ type request struct {
 	now         int64
 	state       uint32
 	pod         uint32
-	nodes       []uint32 // addresses of records
+	who         *PodBuilder // the pod, nil where there is none
+	rejected    bool        // at post_filter, where statuses of nodes can be read
+	nodes       []uint32    // addresses of records
 	arg, argLen uint32
 }
 
@@ -32,9 +34,13 @@ type response struct {
 	items   []Verdict
 	scores  []int64
 	payload []byte
+	reply   abi.Value // the payload, where it is an answer
+	next    bool      // the payload is a question
 }
 
 var le = binary.LittleEndian
+
+var replies = abi.NewReplies()
 
 var levels = []string{"error", "warning", "info", "debug"}
 
@@ -50,7 +56,7 @@ type prepared struct {
 func prepare(q request) *prepared {
 	info := abi.Points[q.point]
 	p := &prepared{request: q}
-	if q.phase == abi.Whole || q.phase == abi.Apply || q.phase == abi.Chunk && q.point != abi.NormalizeScore {
+	if q.phase == abi.Whole && len(q.nodes) > 0 || q.phase == abi.Apply || q.phase == abi.Chunk && q.point != abi.NormalizeScore {
 		p.size = info.Item.ItemSize()
 	}
 	n := uint32(len(q.nodes))
@@ -115,10 +121,13 @@ func (h *Host) call(q request) response {
 	native.Log = func(level uint32, line string) {
 		h.logs = append(h.logs, levels[level]+": "+line)
 	}
+	native.Read = func(what uint32, key string) ([]byte, int64) { return h.answer(q, abi.Read(what), key) }
 	if h.guest.Call(q.point, p.frame) != abi.Answered {
 		h.t.Fatalf("berthtest: the policy has no %s", q.point)
 	}
-	return h.read(q, abi.Points[q.point], native.Bytes(p.result, p.resultLen), p.size)
+	r := h.read(q, abi.Points[q.point], native.Bytes(p.result, p.resultLen), p.size)
+	h.carryOut(q, r)
+	return r
 }
 
 func codeIn(i abi.Item) uint32 {
@@ -137,6 +146,16 @@ func (h *Host) read(q request, info abi.PointInfo, r []byte, size uint32) respon
 		set:     le.Uint32(r[abi.ResultListSet:]) == 1,
 		names:   stringsAt(le.Uint32(r[abi.ResultListPtr:]), le.Uint32(r[abi.ResultListLen:])),
 		payload: slices.Clone(native.Bytes(le.Uint32(r[abi.ResultPayloadPtr:]), le.Uint32(r[abi.ResultPayloadLen:]))),
+	}
+	out.next = le.Uint32(r[abi.ResultNext:]) == 1
+	if len(out.payload) > 0 && q.point != abi.Describe {
+		var err error
+		if out.reply, err = abi.OpenValue(out.payload); err != nil {
+			h.t.Fatalf("berthtest: %s: %v", q.point, err)
+		}
+	}
+	if err := replies.Check(q.point, q.phase, out.verdict.Code, out.next, out.reply); err != nil && q.point != abi.Describe {
+		h.t.Fatalf("berthtest: %s: %v", q.point, err)
 	}
 	if size == 0 {
 		return out

@@ -42,30 +42,41 @@ func (c *Cycle) Clone() *Cycle {
 	return &clone
 }
 
-// request puts records into guest memory; free removes them.
-func (c *Cycle) request(point abi.Point, phase abi.Phase, nodes []*NodeBuilder, other *PodBuilder, scores []int64) (q request, free func()) {
-	q = request{point: point, phase: phase, cycle: c.id, now: c.now, state: c.state}
+// request puts records into guest memory; free removes them. The argument is a
+// pod, raw scores, a tree for a value record, or nil.
+func (c *Cycle) request(point abi.Point, phase abi.Phase, nodes []*NodeBuilder, arg any) (q request, free func()) {
+	q = request{point: point, phase: phase, cycle: c.id, now: c.now, state: c.state, who: c.pod, rejected: point == abi.PostFilter}
 	var all []uint32
 	put := func(r *record) uint32 {
 		at := r.alloc()
 		all = append(all, at)
 		return at
 	}
-	q.pod = put(c.pod.record(c.h.podMask))
+	if c.pod != nil {
+		q.pod = put(c.pod.record(c.h.podMask))
+	}
 	for _, n := range nodes {
 		q.nodes = append(q.nodes, put(n.record(c.h.nodeMask)))
 	}
-	if other != nil {
-		q.arg = put(other.record(c.h.podMask))
-		q.argLen = recordLen(q.arg)
-	}
-	if scores != nil {
-		q.argLen = uint32(8 * len(scores))
+	bytes := func(b []byte) {
+		q.argLen = uint32(len(b))
 		q.arg = native.Alloc(q.argLen)
 		all = append(all, q.arg)
-		for i, s := range scores {
-			le.PutUint64(native.Bytes(q.arg+uint32(8*i), 8), uint64(s))
+		copy(native.Bytes(q.arg, q.argLen), b)
+	}
+	switch arg := arg.(type) {
+	case nil:
+	case *PodBuilder:
+		q.arg = put(arg.record(c.h.podMask))
+		q.argLen = recordLen(q.arg)
+	case []int64:
+		var b []byte
+		for _, s := range arg {
+			b = le.AppendUint64(b, uint64(s))
 		}
+		bytes(b)
+	default:
+		bytes(c.h.encode(arg))
 	}
 	return q, func() {
 		for _, at := range all {
@@ -74,14 +85,27 @@ func (c *Cycle) request(point abi.Point, phase abi.Phase, nodes []*NodeBuilder, 
 	}
 }
 
+// encode writes a tree as a value record.
+func (h *Host) encode(tree any) []byte {
+	h.t.Helper()
+	record, err := abi.EncodeValue(tree)
+	if err != nil {
+		h.t.Fatalf("berthtest: %v", err)
+	}
+	return record
+}
+
 // call runs a point for the cycle's pod over some nodes.
-func (c *Cycle) call(point abi.Point, phase abi.Phase, nodes []*NodeBuilder, other *PodBuilder, scores []int64) response {
+func (c *Cycle) call(point abi.Point, phase abi.Phase, nodes []*NodeBuilder, arg any) response {
 	c.h.t.Helper()
-	q, free := c.request(point, phase, nodes, other, scores)
+	q, free := c.request(point, phase, nodes, arg)
 	defer free()
 	r := c.h.call(q)
-	if (point == abi.PreFilter || point == abi.PreScore) && r.state != 0 {
-		c.state = r.state
+	switch point {
+	case abi.PreFilter, abi.PreScore, abi.GeneratePlacements, abi.ScorePlacement:
+		if r.state != 0 {
+			c.state = r.state
+		}
 	}
 	return r
 }
@@ -108,15 +132,15 @@ func (c *Cycle) chunked(point abi.Point) bool {
 func (c *Cycle) PreFilter(nodes ...*NodeBuilder) PreFilterResult {
 	c.h.t.Helper()
 	if !c.chunked(abi.PreFilter) {
-		r := c.call(abi.PreFilter, abi.Whole, nil, nil, nil)
+		r := c.call(abi.PreFilter, abi.Whole, nil, nil)
 		return PreFilterResult{r.verdict, !r.set, r.names}
 	}
-	out := PreFilterResult{Verdict: c.call(abi.PreFilter, abi.Begin, nil, nil, nil).verdict, All: true}
+	out := PreFilterResult{Verdict: c.call(abi.PreFilter, abi.Begin, nil, nil).verdict, All: true}
 	chunks(len(nodes), func(from, to int) {
 		if out.Code != Success {
 			return
 		}
-		r := c.call(abi.PreFilter, abi.Chunk, nodes[from:to], nil, nil)
+		r := c.call(abi.PreFilter, abi.Chunk, nodes[from:to], nil)
 		out.Verdict = r.verdict
 		for i, v := range r.items {
 			switch v.Code {
@@ -131,7 +155,7 @@ func (c *Cycle) PreFilter(nodes ...*NodeBuilder) PreFilterResult {
 		}
 	})
 	if out.Code == Success {
-		out.Verdict = c.call(abi.PreFilter, abi.End, nil, nil, nil).verdict
+		out.Verdict = c.call(abi.PreFilter, abi.End, nil, nil).verdict
 	}
 	if out.All {
 		out.Nodes = nil
@@ -142,13 +166,13 @@ func (c *Cycle) PreFilter(nodes ...*NodeBuilder) PreFilterResult {
 // AddPod runs AddPod: other would be on node.
 func (c *Cycle) AddPod(other *PodBuilder, node *NodeBuilder) Verdict {
 	c.h.t.Helper()
-	return c.call(abi.AddPod, abi.Whole, []*NodeBuilder{node}, other, nil).verdict
+	return c.call(abi.AddPod, abi.Whole, []*NodeBuilder{node}, other).verdict
 }
 
 // RemovePod runs RemovePod: other would be gone from node.
 func (c *Cycle) RemovePod(other *PodBuilder, node *NodeBuilder) Verdict {
 	c.h.t.Helper()
-	return c.call(abi.RemovePod, abi.Whole, []*NodeBuilder{node}, other, nil).verdict
+	return c.call(abi.RemovePod, abi.Whole, []*NodeBuilder{node}, other).verdict
 }
 
 // Filter runs Filter over nodes; the verdicts are in their order.
@@ -156,7 +180,7 @@ func (c *Cycle) Filter(nodes ...*NodeBuilder) []Verdict {
 	c.h.t.Helper()
 	var verdicts []Verdict
 	chunks(len(nodes), func(from, to int) {
-		verdicts = append(verdicts, c.call(abi.Filter, abi.Whole, nodes[from:to], nil, nil).items...)
+		verdicts = append(verdicts, c.call(abi.Filter, abi.Whole, nodes[from:to], nil).items...)
 	})
 	return verdicts
 }
@@ -165,14 +189,14 @@ func (c *Cycle) Filter(nodes ...*NodeBuilder) []Verdict {
 func (c *Cycle) PreScore(nodes ...*NodeBuilder) Verdict {
 	c.h.t.Helper()
 	if !c.chunked(abi.PreScore) {
-		return c.call(abi.PreScore, abi.Whole, nil, nil, nil).verdict
+		return c.call(abi.PreScore, abi.Whole, nil, nil).verdict
 	}
-	v := c.call(abi.PreScore, abi.Begin, nil, nil, nil).verdict
+	v := c.call(abi.PreScore, abi.Begin, nil, nil).verdict
 	chunks(len(nodes), func(from, to int) {
 		if v.Code != Success {
 			return
 		}
-		r := c.call(abi.PreScore, abi.Chunk, nodes[from:to], nil, nil)
+		r := c.call(abi.PreScore, abi.Chunk, nodes[from:to], nil)
 		v = r.verdict
 		for _, item := range r.items {
 			if item.Code != Success {
@@ -182,7 +206,7 @@ func (c *Cycle) PreScore(nodes ...*NodeBuilder) Verdict {
 		}
 	})
 	if v.Code == Success {
-		v = c.call(abi.PreScore, abi.End, nil, nil, nil).verdict
+		v = c.call(abi.PreScore, abi.End, nil, nil).verdict
 	}
 	return v
 }
@@ -192,7 +216,7 @@ func (c *Cycle) Score(nodes ...*NodeBuilder) []int64 {
 	c.h.t.Helper()
 	var scores []int64
 	chunks(len(nodes), func(from, to int) {
-		r := c.call(abi.Score, abi.Whole, nodes[from:to], nil, nil)
+		r := c.call(abi.Score, abi.Whole, nodes[from:to], nil)
 		for i, v := range r.items {
 			if v.Code != Success {
 				c.h.t.Fatalf("berthtest: score of %s: %v", nodes[from+i].name, v)

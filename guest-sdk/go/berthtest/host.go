@@ -24,6 +24,9 @@ type Host struct {
 	cycles            uint64
 	now               int64
 	logs              []string
+	world             world
+	asked             []Intent
+	waiting           []waitingPod
 }
 
 // New returns a host of a policy and its plugin, configured as an operator
@@ -73,6 +76,14 @@ func checkMethods(plugin any) string {
 		reflect.TypeFor[berth.PreFilterExtensions](), reflect.TypeFor[berth.FilterPlugin](),
 		reflect.TypeFor[berth.PreScorePlugin](), reflect.TypeFor[berth.PreScoreNodesPlugin](),
 		reflect.TypeFor[berth.ScorePlugin](), reflect.TypeFor[berth.NormalizeScorePlugin](),
+		reflect.TypeFor[berth.PreEnqueuePlugin](), reflect.TypeFor[berth.QueueingHintPlugin](),
+		reflect.TypeFor[berth.QueueKeyPlugin](), reflect.TypeFor[berth.SignPlugin](),
+		reflect.TypeFor[berth.PostFilterPlugin](), reflect.TypeFor[berth.PodGroupPostFilterPlugin](),
+		reflect.TypeFor[berth.ReservePlugin](), reflect.TypeFor[berth.PermitPlugin](),
+		reflect.TypeFor[berth.PreBindPreFlightPlugin](), reflect.TypeFor[berth.PreBindPlugin](),
+		reflect.TypeFor[berth.BindPlugin](), reflect.TypeFor[berth.PostBindPlugin](),
+		reflect.TypeFor[berth.PlacementGeneratePlugin](), reflect.TypeFor[berth.PlacementScorePlugin](),
+		reflect.TypeFor[berth.NormalizePlacementScorePlugin](),
 	} {
 		var missing, found []string
 		for n := range i.NumMethod() {

@@ -21,6 +21,7 @@ type NodeBuilder struct {
 	images              map[string]image
 	features            map[string]bool
 	pods                []*PodBuilder
+	fields              map[string]any // beside what follows from the others
 }
 
 type taint struct{ key, value, effect string }

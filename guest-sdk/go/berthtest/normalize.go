@@ -57,7 +57,7 @@ func (c *Cycle) custom(raw []int64) []int64 {
 		nodes[i] = Node("node")
 	}
 	step := func(phase abi.Phase, from, to int) response {
-		r := c.call(abi.NormalizeScore, phase, nodes[from:to], nil, raw[from:to])
+		r := c.call(abi.NormalizeScore, phase, nodes[from:to], raw[from:to])
 		if r.verdict.Code != Success {
 			c.h.t.Fatalf("berthtest: normalize_score: %v", r.verdict)
 		}

@@ -33,6 +33,7 @@ type PodBuilder struct {
 	volumes              []volume
 	gates                []string
 	group                string
+	fields               map[string]any // beside what follows from the others
 }
 
 type owner struct{ apiVersion, kind, name string }

@@ -13,7 +13,9 @@ const (
 	Error                        = abi.Error
 	Unschedulable                = abi.Unschedulable
 	UnschedulableAndUnresolvable = abi.UnschedulableAndUnresolvable
+	Wait                         = abi.Wait
 	Skip                         = abi.Skip
+	Pending                      = abi.Pending
 )
 
 // Verdict is a point's answer.
