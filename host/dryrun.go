@@ -45,11 +45,13 @@ func (q *postFilter) dryRuns(list abi.Value) ([]any, error) {
 	return answers, nil
 }
 
-// statusTree is a status for a value record.
+// statusTree is a status, nil included, for a value record.
 func statusTree(s *fwk.Status) map[string]any {
 	reasons := []string{}
-	for _, r := range s.Reasons() {
-		reasons = append(reasons, strings.ToValidUTF8(r, "?"))
+	if s != nil {
+		for _, r := range s.Reasons() {
+			reasons = append(reasons, strings.ToValidUTF8(r, "?"))
+		}
 	}
 	return map[string]any{"code": int(s.Code()), "reasons": reasons}
 }
