@@ -284,7 +284,9 @@ func (t *groupTalk) dryRun(ctx context.Context, without []podOnNode) (answer map
 			nodes[string(a.GetPod().UID)] = a.GetNodeName()
 		}
 	}
-	return map[string]any{"code": int64(s.Code()), "reasons": s.Reasons(), "nodes": nodes}, nil
+	answer = statusTree(s)
+	answer["nodes"] = nodes
+	return answer, nil
 }
 
 // removePod takes a pod out of the snapshot. It says why it can't.
