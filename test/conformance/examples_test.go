@@ -24,7 +24,7 @@ import (
 // Limits of the examples' modules: they are to fit a ConfigMap with room to
 // spare, which is 1 MiB and takes them gzipped.
 const (
-	maxExample       = 2_100_000
+	maxExample       = 2_400_000
 	maxExampleZipped = 700_000
 )
 
@@ -61,8 +61,8 @@ type expectation struct {
 	Scores  map[string]int64  `json:"scores"`
 }
 
-// TestExamples builds each example and compares what it answers in the real
-// host with what its fixtures say.
+// TestExamples builds each example, loads it with its policy.yaml, and compares
+// what it answers in the real host with what its fixtures say, where it has some.
 func TestExamples(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join(examples, "*", "policy.yaml"))
 	if err != nil || len(dirs) == 0 {
@@ -130,6 +130,9 @@ func checkExampleAnswers(t *testing.T, e Engine, name string, wasm []byte) {
 	}
 	w := e.NewWorld(t, Setting{})
 	policy := w.Load(Policy{Name: name, Module: wasm, Fields: strings.Join(lines, "")})
+	if _, err := os.Stat(filepath.Join(examples, name, "fixtures")); err != nil {
+		return // it neither filters nor scores: test/e2e has what it does
+	}
 	w.AddNodes(exampleObjects[v1.Node](t, name, "nodes.yaml")...)
 	pods := map[string]*v1.Pod{}
 	for _, p := range exampleObjects[v1.Pod](t, name, "pods.yaml") {
