@@ -26,8 +26,8 @@ type breach struct {
 	part  string // of the message
 }
 
-// refused is the cause bad_result of a call that was answered, though not with
-// verdicts.
+// refused is the cause bad_result of a call that was answered, though without
+// verdicts, or with an intent that the policy may not have.
 const refused = "bad_result "
 
 var breaches = []breach{
@@ -64,6 +64,9 @@ var breaches = []breach{
 	{46, "pending", "pre_filter", "bad_result", "pending"},
 	{47, "name outside", "pre_filter", "bad_result", "2147483632"},
 	{48, "list_set neither 0 nor 1", "pre_filter", "bad_result", "list_set"},
+	{51, "intent that it didn't declare", "pre_filter", refused, "intent metric: want it declared"},
+	{52, "payload that is no record", "pre_filter", "bad_result", "value record"},
+	{53, "question at a point without steps", "pre_filter", "bad_result", "next"},
 	{60, "score's code left out", "score", "bad_result", "unset"},
 	{61, "score's code of another point", "score", "bad_result", "wait"},
 	{62, "scores short", "score", "bad_result", "items_len"},
@@ -185,8 +188,9 @@ func testLoad(t *testing.T, e Engine) {
 		{"describe-garbage", "describe document"},
 		{"describe-huge", "got 262145"},
 		{"point-missing", "score"},
-		{"point-unserved", "permit is not served"},
-		{"intent-unserved", "evict"},
+		{"intent-ungranted", "grants: want [{intent: evict}]"},
+		{"resource-ungranted", "grants: want [{resource: v1/configmaps}]"},
+		{"intent-unknown", `"launch" is unknown here`},
 		{"section-unknown", "node.moods"},
 		{"alloc-missing", "alloc"},
 		{"alloc-misaligned", "8-aligned"},

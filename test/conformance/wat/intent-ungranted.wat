@@ -1,11 +1,11 @@
 ;; SPDX-License-Identifier: Apache-2.0
 ;;
-;; Implements a point that this version of the host does not serve.
+;; Declares an intent that needs a grant, which policy.yaml must give.
 (module
   (memory (export "memory") 4)
   (global $top (mut i32) (i32.const 8192))
-  ;; describe: {"name":"broken","version":"1","minor":0,"points":["filter","permit"]}
-  (data (i32.const 1024) "\c8\00\00\00\00\00\00\00\06\00\00\00\04\00\00\00\18\00\00\00\00\00\00\00x\00\00\00\05\00\00\00\02\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00}\00\00\00\04\00\00\00\04\00\00\00\06\00\00\00\81\00\00\00\00\00\00\00\87\00\00\00\06\00\00\00\05\00\00\00\02\00\00\00\90\00\00\00\00\00\00\00\bc\00\00\00\07\00\00\00\04\00\00\00\01\00\00\00\c3\00\00\00\00\00\00\00minornamebrokenpoints\00\00\00\04\00\00\00\06\00\00\00\b0\00\00\00\00\00\00\00\04\00\00\00\06\00\00\00\b6\00\00\00\00\00\00\00filterpermitversion1\00\00\00\00")
+  ;; describe: {"name":"broken","version":"1","minor":0,"points":["filter"],"intents":["evict"]}
+  (data (i32.const 1024) "\e8\00\00\00\00\00\00\00\06\00\00\00\05\00\00\00\18\00\00\00\00\00\00\00\90\00\00\00\07\00\00\00\05\00\00\00\01\00\00\00\98\00\00\00\00\00\00\00\ad\00\00\00\05\00\00\00\02\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\b2\00\00\00\04\00\00\00\04\00\00\00\06\00\00\00\b6\00\00\00\00\00\00\00\bc\00\00\00\06\00\00\00\05\00\00\00\01\00\00\00\c8\00\00\00\00\00\00\00\de\00\00\00\07\00\00\00\04\00\00\00\01\00\00\00\e5\00\00\00\00\00\00\00intents\00\04\00\00\00\05\00\00\00\a8\00\00\00\00\00\00\00evictminornamebrokenpoints\00\00\00\00\00\00\04\00\00\00\06\00\00\00\d8\00\00\00\00\00\00\00filterversion1\00\00")
   (func (export "abi_version") (result i32) (i32.const 0x10000))
   (func (export "free") (param i32))
   (func (export "alloc") (param $size i32) (result i32)
@@ -22,5 +22,4 @@
     (i32.const 0))
   (func (export "filter") (param $f i32) (result i32)
     (i32.store (i32.load offset=60 (local.get $f)) (i32.const 0))
-    (i32.const 0))
-  (func (export "permit") (param i32) (result i32) (i32.const 0)))
+    (i32.const 0)))
