@@ -49,6 +49,8 @@ func ofType(v Value, want string) bool {
 		return v.Kind() == Int
 	case "float":
 		return v.Kind() == Float || v.Kind() == Int
+	case "bool":
+		return v.Kind() == Bool
 	case "map":
 		return v.Kind() == Map
 	case "any":

@@ -93,10 +93,16 @@ func specBlocks(t *testing.T) map[string]string {
 		"limits":        constTable(t, "limit", "Max", "Min"),
 		"levels":        constTable(t, "level", "Log"),
 		"answers":       constTable(t, "answer", "Answered", "NotHandled"),
+		"no record":     constTable(t, "answer", "ReadAbsent", "ReadNotReady", "ReadRefused"),
 		"codes":         nameTable("code", CodeNames) + fmt.Sprintf("| %s | %#x |\n", Unset, uint32(Unset)),
 		"phases":        nameTable("phase", PhaseNames),
 		"kinds":         nameTable("kind", ValueKindNames),
 		"describe":      describeTable(),
+		"intents":       intentTable(),
+		"takes intents": pointList(TakesIntents()) + "\n",
+		"reads":         readTable(),
+		"events":        eventTable(),
+		"records":       recordTable(),
 		"version":       fmt.Sprintf("This is version %d.%d.\n", Major, Minor),
 	}
 	for _, f := range Imports {
@@ -185,6 +191,79 @@ func describeTable() string {
 			need = "yes"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Key, k.Type, need, k.Doc)
+	}
+	return b.String()
+}
+
+func pointList(list []Point) string {
+	var names []string
+	for _, p := range list {
+		names = append(names, "`"+p.String()+"`")
+	}
+	return strings.Join(names, ", ")
+}
+
+func intentTable() string {
+	var b strings.Builder
+	b.WriteString("| kind | grant | at | key | type | required | holds |\n|---|---|---|---|---|---|---|\n")
+	for _, i := range Intents() {
+		grant, at := "no", "all that take intents"
+		if i.Grant {
+			grant = "yes"
+		}
+		if i.Points != nil {
+			at = pointList(i.Points)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | | | | %s |\n", i.Kind, grant, at, i.Doc)
+		for _, k := range i.Keys {
+			fmt.Fprintf(&b, "| | | | %s |\n", keyCells(k))
+		}
+	}
+	return b.String()
+}
+
+func keyCells(k KeyInfo) string {
+	need := "no"
+	if k.Required {
+		need = "yes"
+	}
+	return fmt.Sprintf("`%s` | %s | %s | %s", k.Key, k.Type, need, k.Doc)
+}
+
+func readTable() string {
+	var b strings.Builder
+	b.WriteString("| read | name | key | in cycles only | gives |\n|---|---|---|---|---|\n")
+	for _, r := range ReadTable() {
+		only := "no"
+		if r.Cycle {
+			only = "yes"
+		}
+		fmt.Fprintf(&b, "| %d | `%s` | %s | %s | %s |\n", r.Read, r.Name, r.Key, only, r.Doc)
+	}
+	return b.String()
+}
+
+func eventTable() string {
+	var b strings.Builder
+	b.WriteString("| event | meaning |\n|---|---|\n")
+	for _, e := range Events() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", e.Name, e.Doc)
+	}
+	return b.String()
+}
+
+func recordTable() string {
+	var b strings.Builder
+	b.WriteString("| point | phase | in | key | type | required | holds |\n|---|---|---|---|---|---|---|\n")
+	for _, r := range Records() {
+		for _, part := range []struct {
+			in   string
+			keys []KeyInfo
+		}{{"argument", r.Arg}, {"question", r.Ask}, {"answer", r.Reply}} {
+			for _, k := range part.keys {
+				fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Point, r.Phase, part.in, keyCells(k))
+			}
+		}
 	}
 	return b.String()
 }
