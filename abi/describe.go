@@ -37,7 +37,7 @@ type Description struct {
 type Resource struct {
 	Name     string   // group/version/resource, or version/resource of the core group
 	Selector string   // label selector; empty is everything
-	Fields   []string // what of an object is kept, as "spec.min"; none is all. apiVersion, kind and metadata's name, namespace, uid, labels are kept always
+	Fields   []string // what of an object is kept, as "spec.min"; none is all. apiVersion, kind and metadata's name, namespace, uid, labels are kept always. A path goes through maps, and in a list through each of its maps
 }
 
 // DescriptionKeys are the keys of a describe document with what they hold.

@@ -54,4 +54,5 @@ const (
 	ReadAbsent   = -1 // there is no such thing
 	ReadNotReady = -2 // the host hasn't fetched it yet
 	ReadRefused  = -3 // not declared, not granted, or not at this point
+	ReadTooLarge = -4 // more than a value record may hold: ask for less, or declare fields
 )

@@ -37,6 +37,9 @@ type Args struct {
 	// Permit, where the pod occupies its node and its cycle keeps its versions.
 	// The default is 600.
 	MaxPermitWaitSeconds int32 `json:"maxPermitWaitSeconds,omitempty"`
+	// CredentialsDir is the directory of the files that a policy.yaml may name to
+	// fetch a data set: tokens, authorities. Empty allows none.
+	CredentialsDir string `json:"credentialsDir,omitempty"`
 }
 
 const (

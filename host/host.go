@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -36,6 +37,9 @@ type Options struct {
 	// owner's alone, since what is in it runs as native code. Empty keeps them
 	// in memory.
 	CacheDir string
+	// Dynamic is what declared resources and nodeMetrics are read with. The
+	// default is made from the scheduler's own connection.
+	Dynamic dynamic.Interface
 }
 
 // Host is the state of one scheduler: its policies, the plugins of its profiles
@@ -51,6 +55,7 @@ type Host struct {
 	scores     scoreStore
 	holds      holds
 	evictor    *evictor.Evictor
+	state      policyState
 
 	cycleMu sync.Mutex // serial cycles: guards what follows
 	open    []*cycle   // begun, and not known to have ended: one, or those of group
@@ -78,6 +83,7 @@ func New(options Options) *Host {
 	h.active.Store(newActiveSet(0, nil))
 	h.scores.index = &h.index
 	h.evictor = evictor.New(h.activate)
+	h.state.expired = func(name string) { h.resourceChanged(name, nil, nil) }
 	return h
 }
 

@@ -30,7 +30,9 @@ var checkers = map[string]func(a *asking, v abi.Value) error{}
 // instance and maybe under the queue's: they don't block, take neither, and
 // leave what may fail to others. Kinds that are the answer of a point (patch,
 // bind, evict) are not here: the point does them.
-var carriers = map[string]func(a *asking, v abi.Value){}
+var carriers = map[string]func(a *asking, v abi.Value){
+	abi.IntentState: carryState,
+}
 
 // carryOut does what a guest asked for in its result. Those of a call that ended
 // with an error are dropped. The error is a fault of the guest: an intent that

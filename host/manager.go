@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/berth-scheduler/berth/host/data"
 	"github.com/berth-scheduler/berth/host/engine"
 	"github.com/berth-scheduler/berth/host/metrics"
 	"github.com/berth-scheduler/berth/host/source"
@@ -38,9 +40,16 @@ type manager struct {
 	engine engine.Engine
 	store  *store.Store // nil without a state namespace
 	mods   moduleCache
-	live   liveCount
-	queue  workqueue.TypedInterface[string]
-	wg     sync.WaitGroup
+	handle fwk.Handle
+
+	dynamic   dynamic.Interface // nil: no connection to the API server
+	informers *data.Informers
+	dataSets  *data.DataSets
+	retries   retries
+
+	live  liveCount
+	queue workqueue.TypedInterface[string]
+	wg    sync.WaitGroup
 
 	mu        sync.Mutex // guards what follows
 	pending   map[string]*source.Document
@@ -67,6 +76,15 @@ func startManager(ctx context.Context, h *Host, handle fwk.Handle) (*manager, er
 		unsettled: map[string]struct{}{},
 	}
 	m.mods.engine = m.engine
+	m.handle, m.dynamic = handle, h.options.Dynamic
+	if c := handle.KubeConfig(); m.dynamic == nil && c != nil {
+		if m.dynamic, err = dynamic.NewForConfig(c); err != nil {
+			return nil, fmt.Errorf("client for declared resources: %w", err)
+		}
+	}
+	logged := klog.NewContext(ctx, m.logger)
+	m.informers = data.NewInformers(logged, m.dynamic, handle.SharedInformerFactory())
+	m.dataSets = data.NewDataSets(logged, h.clock)
 	if h.args.StateNamespace != "" {
 		m.store = store.New(store.Options{
 			Client:    handle.ClientSet(),
@@ -203,6 +221,7 @@ func (m *manager) remove(key string) {
 	if s == nil {
 		return
 	}
+	m.retries.next(key, true)
 	m.logger.Info("Policy removed", "policy", s.name, "source", key)
 	m.host.activate(m.host.rejections.ofPolicy(s.name))
 	if s.current != nil {
@@ -225,6 +244,7 @@ func (m *manager) forget(name string) {
 	if m.store != nil {
 		m.store.DeleteStatus(name)
 	}
+	m.host.state.drop(name)
 	metrics.Forget(name)
 }
 

@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/host/engine"
@@ -79,4 +80,13 @@ func (c *moduleCache) put(s *sharedModule) {
 	}
 	delete(c.mods, s.key)
 	_ = s.module.Close()
+}
+
+// linger keeps a module for a while though no version uses it: one will be tried
+// soon.
+func (c *moduleCache) linger(s *sharedModule) {
+	c.mu.Lock()
+	s.refs++
+	c.mu.Unlock()
+	time.AfterFunc(2*lastReload, func() { c.put(s) })
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/host/data"
 	"github.com/berth-scheduler/berth/host/metrics"
 	"github.com/berth-scheduler/berth/host/module"
 	"github.com/berth-scheduler/berth/host/policy"
@@ -137,6 +138,7 @@ func (m *manager) apply(d *source.Document) {
 		q = m.restoreQuarantine(d, next)
 	}
 	m.swap(s, d, next, err)
+	m.retry(d, err)
 	if q != nil {
 		go m.awaitRelease(next, q.Until.Sub(m.host.clock()), q.Reason)
 	}
@@ -172,8 +174,10 @@ func (m *manager) swap(s *slot, d *source.Document, next *version, err error) {
 	if next != nil {
 		s.current, s.aside = next, ""
 	}
+	known, outcome := s.doc == d, s.outcome
 	s.take(d, m.holder(d.Name, s.key))
 	s.outcome = m.outcomeOf(s, err)
+	known = known && next == nil && s.outcome == outcome // a retry that changed nothing
 	s.changes++
 	changes, name := s.changes, s.name
 	set := m.host.active.Load()
@@ -182,6 +186,7 @@ func (m *manager) swap(s *slot, d *source.Document, next *version, err error) {
 	m.mu.Unlock()
 
 	switch {
+	case known:
 	case err != nil:
 		metrics.Swaps.WithLabelValues(name, "failed").Inc()
 		m.logger.Error(err, "Policy failed", "policy", name, "source", s.key)
@@ -255,15 +260,34 @@ func (m *manager) build(ctx context.Context, key string, wasm []byte, digest str
 		v.reads[name] = true
 	}
 	v.refs.Store(1)
+	defer func() {
+		if err != nil {
+			v.letGo()
+		}
+	}()
+	if err := m.hold(ctx, v); err != nil {
+		if errors.As(err, new(*data.Unready)) {
+			m.mods.linger(shared)
+		}
+		return nil, err
+	}
 	if err := v.newInstance(ctx); err != nil {
 		return nil, err
 	}
-	if err := v.probe(); err != nil {
+	if err := v.probe(m.host); err != nil {
 		_ = v.inst.Close()
 		return nil, err
 	}
 	m.live.add(p.Name, 1)
 	return v, nil
+}
+
+// hold holds what a version reads beside the scheduler's snapshot.
+func (m *manager) hold(ctx context.Context, v *version) error {
+	if err := m.holdResources(ctx, v); err != nil {
+		return err
+	}
+	return m.holdDataSets(ctx, v)
 }
 
 // lastGood brings back the version that was in force before a restart, if its

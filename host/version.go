@@ -14,6 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/host/data"
 	"github.com/berth-scheduler/berth/host/guest"
 	"github.com/berth-scheduler/berth/host/intern"
 	"github.com/berth-scheduler/berth/host/metrics"
@@ -53,6 +54,11 @@ type version struct {
 	refs    atomic.Int64 // the active set's one, and one a cycle
 	onClose func()
 	aside   aside // the instance for the points beside the cycles
+
+	own       map[string]*ownResource  // declared resources that the scheduler has itself
+	lease     *data.Lease              // the other declared resources; nil without any
+	dataSets  map[string]*data.DataSet // by name
+	dataEpoch atomic.Uint64            // changes of all that
 
 	mu         sync.Mutex // guards what follows: one call at a time
 	inst       *guest.Instance
@@ -309,8 +315,23 @@ func (v *version) release() {
 	}
 	v.close()
 	v.aside.close()
+	v.letGo()
 	v.onClose()
 }
+
+// letGo gives back what the version reads.
+func (v *version) letGo() {
+	if v.lease != nil {
+		v.lease.Release()
+	}
+	for _, d := range v.dataSets {
+		d.Release()
+	}
+}
+
+// readEpoch moves with every change of what the version reads beside pods and nodes:
+// objects, data sets, state.
+func (v *version) readEpoch(h *Host) uint64 { return v.dataEpoch.Load() + h.state.version(v.name) }
 
 // close ends the instance and drops what may be large: records of rejected pods
 // keep the version itself reachable.
@@ -327,9 +348,10 @@ func (v *version) close() {
 
 // probe calls the batch points with an empty pod and no nodes: a version that
 // can't answer that isn't swapped in.
-func (v *version) probe() error {
+func (v *version) probe(h *Host) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.reading = reading{host: h, version: v, pod: &v1.Pod{}}
 	record, err := v.encoder.Pod(nil, &v1.Pod{})
 	if err != nil {
 		return err

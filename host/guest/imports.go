@@ -152,7 +152,11 @@ func hostRead(in *Instance, stack []uint64) error {
 		in.lastRead = reading{what: what, key: string(key)}
 		answer := int64(abi.ReadRefused)
 		if in.opts.Read != nil && in.calling {
-			in.lastRead.record, answer = in.opts.Read(what, in.lastRead.key)
+			var work int64
+			in.lastRead.record, answer, work = in.opts.Read(what, in.lastRead.key)
+			if !in.meter.Charge(work) {
+				return errFuel
+			}
 		}
 		if in.lastRead.record == nil {
 			stack[0] = uint64(min(answer, -1))

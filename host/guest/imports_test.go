@@ -32,7 +32,7 @@ func TestImportsAnyPointer(t *testing.T) {
 	for name, make := range stacks {
 		t.Run(name, func(t *testing.T) {
 			g := &fakeGuest{}
-			in := fake(t, g, Options{Strings: intern.New(1000, 16), LogBytes: 100, Read: func(abi.Read, string) ([]byte, int64) { return record, 0 }})
+			in := fake(t, g, Options{Strings: intern.New(1000, 16), LogBytes: 100, Read: func(abi.Read, string) ([]byte, int64, int64) { return record, 0, 0 }})
 			in.calling = true
 			for _, ptr := range edges {
 				for _, n := range edges {
@@ -147,12 +147,12 @@ func TestRead(t *testing.T) {
 	}
 	var asked []string
 	g := &fakeGuest{}
-	in := fake(t, g, Options{Read: func(what abi.Read, key string) ([]byte, int64) {
+	in := fake(t, g, Options{Read: func(what abi.Read, key string) ([]byte, int64, int64) {
 		asked = append(asked, fmt.Sprint(what, " ", key))
 		if what == abi.ReadState {
-			return nil, abi.ReadNotReady
+			return nil, abi.ReadNotReady, 0
 		}
-		return record, 0
+		return record, 0, 0
 	}})
 	read := func(what abi.Read, key string, room int) int64 {
 		t.Helper()

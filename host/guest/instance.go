@@ -40,8 +40,9 @@ type Options struct {
 	// stderr (level abi.LogInfo). It may be nil.
 	Log func(level uint32, line string)
 	// Read answers the import read: a value record, or nil and a negative number
-	// of abi. It is asked during Call only. It may be nil.
-	Read func(what abi.Read, key string) ([]byte, int64)
+	// of abi; and the fuel that its work takes beside the bytes. It is asked
+	// during Call only. It may be nil.
+	Read func(what abi.Read, key string) (record []byte, answer, work int64)
 	// LogBytes is how much of one call's output reaches Log; the rest is
 	// dropped, which a last line says.
 	LogBytes int

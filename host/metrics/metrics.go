@@ -41,6 +41,7 @@ var (
 	State            = gauge("policy_state", "1 for the state that the policy is in.", "policy", "state")
 	Evictions        = counter("evictions_total", "Victims by policy and result (evicted, cancelled in memory, gone before, failed).", "policy", "result")
 	BudgetViolations = counter("budget_violations_total", "Victims evicted in violation of a disruption budget, by policy.", "policy")
+	DataSetAge       = gauge("data_set_age_seconds", "How old a data set's values were when they were last asked for, by policy and name.", "policy", "name")
 	Waiting          = gauge("start_gate_pods", "Pods held until the first policies are active.")
 )
 
@@ -54,7 +55,7 @@ type vector interface {
 }
 
 // byPolicy are the metrics with a policy's name among their labels.
-var byPolicy = []vector{Calls, CallSeconds, Fuel, Verdicts, CacheHits, Faults, Swaps, Instances, LiveInstances, GuestMemory, ViewsEncoded, ViewBytes, State, Evictions, BudgetViolations}
+var byPolicy = []vector{Calls, CallSeconds, Fuel, Verdicts, CacheHits, Faults, Swaps, Instances, LiveInstances, GuestMemory, ViewsEncoded, ViewBytes, State, Evictions, BudgetViolations, DataSetAge}
 
 var register sync.Once
 

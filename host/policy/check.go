@@ -5,6 +5,7 @@ package policy
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 var (
 	digestForm   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 	resourceForm = regexp.MustCompile(`^([a-z0-9.-]+/)?[a-z0-9]+/[a-z0-9]+$`)
+	labelForm    = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 	moduleForm   = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,253}$`)
 )
 
@@ -53,6 +55,7 @@ func (p *Policy) check(d *decoder) {
 	p.checkMatch(d)
 	p.checkLimits(d)
 	p.checkGrants(d)
+	p.checkDataSets(d)
 }
 
 func inRange(d *decoder, field string, got, low, high int64) {
@@ -167,3 +170,52 @@ func (p *Policy) checkGrants(d *decoder) {
 
 // Allows reports whether a grant is given.
 func (p *Policy) Allows(g Grant) bool { return slices.Contains(p.Grants, g) }
+
+// checkDataSets checks the data sets and fills in their defaults.
+func (p *Policy) checkDataSets(d *decoder) {
+	if len(p.DataSets) > MaxDataSets {
+		d.failField("dataSets", "want at most %d, got %d", MaxDataSets, len(p.DataSets))
+	}
+	seen := map[string]bool{}
+	for i := range p.DataSets {
+		s, field := &p.DataSets[i], fmt.Sprintf("dataSets[%d]", i)
+		if _, given := d.lines[field+".intervalSeconds"]; !given {
+			s.IntervalSeconds = DefaultInterval
+		}
+		inRange(d, field+".intervalSeconds", s.IntervalSeconds, MinInterval, MaxInterval)
+		switch {
+		case s.Name == "" || len(s.Name) > abi.MaxNameBytes:
+			d.failField(field+".name", "want a name of at most %d bytes, got %s", abi.MaxNameBytes, quoted(s.Name))
+		case seen[s.Name]:
+			d.failField(field+".name", "duplicate %s", quoted(s.Name))
+		}
+		seen[s.Name] = true
+		if (s.NodeMetrics == nil) == (s.Prometheus == nil) {
+			d.failField(field, "want either nodeMetrics or prometheus")
+		}
+		if s.Prometheus != nil {
+			s.Prometheus.check(d, field+".prometheus")
+		}
+	}
+}
+
+func (p *Prometheus) check(d *decoder, field string) {
+	u, err := url.Parse(p.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		d.failField(field+".url", "want http:// or https://, a host and maybe a path, got %s", quoted(p.URL))
+	}
+	if p.Query == "" || len(p.Query) > MaxQuery {
+		d.failField(field+".query", "want 1 to %d bytes, got %d", MaxQuery, len(p.Query))
+	}
+	if p.Label != "" && !labelForm.MatchString(p.Label) {
+		d.failField(field+".label", "want the name of a label in Prometheus, got %s", quoted(p.Label))
+	}
+	for name, file := range map[string]string{"bearerToken": p.BearerToken, "ca": p.CA} {
+		if file != "" && (!moduleForm.MatchString(file) || strings.HasPrefix(file, "..") || file == ".") {
+			d.failField(field+"."+name, "want the name of a file in credentialsDir, got %s", quoted(file))
+		}
+	}
+	if p.BearerToken != "" && strings.HasPrefix(p.URL, "http:") {
+		d.failField(field+".bearerToken", "want an https URL with a token, got %s", quoted(p.URL))
+	}
+}

@@ -72,6 +72,9 @@ func (p *Policy) clean() {
 	if len(p.Grants) == 0 {
 		p.Grants = nil
 	}
+	if len(p.DataSets) == 0 {
+		p.DataSets = nil
+	}
 	if p.selector == nil {
 		p.Match.PodSelector = nil
 	}

@@ -35,6 +35,12 @@ const (
 
 	DefaultLog Bytes = 16 << 10
 	MaxLog     Bytes = 1 << 20
+
+	DefaultInterval = 15 // seconds between fetches of a data set
+	MinInterval     = 5
+	MaxInterval     = 3600
+	MaxDataSets     = 16
+	MaxQuery        = 4096 // bytes
 )
 
 // Policy is an effective policy.yaml.
@@ -85,6 +91,9 @@ type Policy struct {
 	// Grants allow the module what it has no right to by itself: to read a
 	// resource, or to ask for an intent. The default is none.
 	Grants []Grant `json:"grants,omitempty"`
+	// DataSets are the numbers from elsewhere that the module reads, and where
+	// each comes from: exactly those that the module names. The default is none.
+	DataSets []DataSet `json:"dataSets,omitempty"`
 
 	selector   labels.Selector // of match.podSelector; nil matches all
 	profiles   map[string]struct{}
@@ -154,6 +163,38 @@ type Grant struct {
 	// Resource is what the module may get and list: "group/version/resource", or
 	// "version/resource" of the core group.
 	Resource string `json:"resource,omitempty"`
+}
+
+// DataSet says where the host fetches a data set. Exactly one source is given.
+type DataSet struct {
+	// Name is what the module calls the data set.
+	Name string `json:"name"`
+	// IntervalSeconds is how often it is fetched, 5 to 3600. The default is 15.
+	IntervalSeconds int64 `json:"intervalSeconds"`
+	// NodeMetrics is a source: what nodes use, from metrics.k8s.io. The keys are
+	// NODE/cpu, in millicores, and NODE/memory, in bytes. Write {}.
+	NodeMetrics *NodeMetrics `json:"nodeMetrics,omitempty"`
+	// Prometheus is a source: an instant query. The key is the value of a label.
+	Prometheus *Prometheus `json:"prometheus,omitempty"`
+}
+
+// NodeMetrics has no settings.
+type NodeMetrics struct{}
+
+// Prometheus is an instant query.
+type Prometheus struct {
+	// URL is the server's, http or https, without /api/v1/query.
+	URL string `json:"url"`
+	// Query is an expression whose value is a vector with one sample for each
+	// value of the label, or a scalar, whose key is "scalar".
+	Query string `json:"query"`
+	// Label is the label whose value is the key, like "node". A scalar has none.
+	Label string `json:"label,omitempty"`
+	// BearerToken is a file in the credentialsDir of the plugin's arguments
+	// whose content is sent as a bearer token.
+	BearerToken string `json:"bearerToken,omitempty"`
+	// CA is a file there with the authorities to trust in place of the system's.
+	CA string `json:"ca,omitempty"`
 }
 
 // Load is the key of failurePolicies for everything before configure: fetching,

@@ -84,6 +84,9 @@ func referenceRows(t *testing.T, out *strings.Builder, prefix string, typ reflec
 			value = fmt.Sprintf("`%v`", v)
 		}
 		ft := f.Type
+		if ft.Kind() == reflect.Pointer && ft != reflect.TypeFor[*metav1.LabelSelector]() {
+			ft = ft.Elem()
+		}
 		switch {
 		case ft == bytesType:
 			kind = "quantity"

@@ -53,7 +53,7 @@ func startTalk(t *testing.T) *talk {
 	s.inst, err = m.NewInstance(t.Context(), guest.Options{
 		Strings: table, Budgets: guest.Budgets{Life: 1e9, GC: 1e9, Call: 1e8, PerNode: 1e6}, LogBytes: 1 << 16,
 		Log:  func(_ uint32, line string) { s.lines = append(s.lines, line) },
-		Read: func(abi.Read, string) ([]byte, int64) { return greeting, 0 },
+		Read: func(abi.Read, string) ([]byte, int64, int64) { return greeting, 0, 0 },
 	})
 	if err != nil {
 		t.Fatal(err)
