@@ -124,20 +124,17 @@ func (c *Cycle) Gauge(name string, value float64) {
 
 // Keep keeps a value in the host, over calls, instances and versions of the
 // policy; Kept reads it, from the next call on. The value is a tree of bool, int,
-// int64, float64, string, []string, []any and map[string]any. It is kept for ttl
-// nanoseconds, or with 0 until the policy goes.
+// int64, float64, string, []string, []any and map[string]any, which mustn't
+// change before the call ends. It is kept for ttl nanoseconds, or with 0 until
+// the policy goes.
 func (c *Cycle) Keep(key string, value any, ttl int64) {
-	// Written here and not in the end: the value may change.
-	record, err := abi.EncodeValue(value)
-	if err != nil {
-		panic("berth: Keep \"" + key + "\": " + err.Error())
-	}
-	tree := abi.TrustValue(record)
 	c.ask(IntentState, 4, func(o *object) {
 		o.text("key", key)
 		o.text("kind", abi.IntentState)
 		o.w.Int(o.cell("ttl_ns"), ttl)
-		_ = o.w.Tree(o.cell("value"), tree.Tree()) // it was one before
+		if err := o.w.Tree(o.cell("value"), value); err != nil {
+			panic("berth: Keep \"" + key + "\": " + err.Error())
+		}
 	})
 }
 

@@ -22,10 +22,11 @@ type talk struct {
 	frame  frame // of the call in progress
 	asked  int   // number of questions
 	status *Status
-	panic  any // of the author's function, natively
+	panic  any  // of the author's function, natively
+	left   bool // there won't be another answer
 
 	questions chan replyKey // closed when the function has returned
-	answered  chan bool     // false: there won't be an answer
+	answered  chan bool     // closed when the talk is left
 }
 
 // talking is the conversation in progress.
@@ -73,11 +74,9 @@ func (t *talk) resume(g *guest, f frame) {
 // end ends a conversation that the host didn't come back to.
 func (c *talking) end() {
 	if t := c.talk; t != nil {
-		c.talk = nil
+		c.talk, t.left = nil, true
 		close(t.answered)
-		for asks := true; asks; { // from deferred functions; nobody answers
-			_, asks = <-t.questions
-		}
+		<-t.questions // closed, when what the function deferred has run
 	}
 }
 
@@ -95,11 +94,10 @@ func (t *talk) ask(key string, write func(w *abi.ValueWriter, cell int)) {
 	if t.asked++; t.asked == abi.MaxSteps {
 		panic("berth: too many questions in one conversation")
 	}
-	select {
-	case t.questions <- replyKey{key, write}:
-	case <-t.answered: // closed: from a deferred function
+	if t.left { // from a deferred function
 		runtime.Goexit()
 	}
+	t.questions <- replyKey{key, write}
 	if !<-t.answered {
 		runtime.Goexit()
 	}
