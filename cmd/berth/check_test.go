@@ -30,7 +30,7 @@ func TestCheckPolicy(t *testing.T) {
 	}{
 		{"right", policyHead + "name: a\nconfig: {key: pool}\n", []string{"ok: a, module labels v1.0.0, points filter, DIGEST"}},
 		{"unknown fields", policyHead + "wait: 5\norder: high\n", []string{
-			`policy.yaml: line 3: unknown field "wait", want one of apiVersion, kind, name, module, digest, mode, suspend, weight, order, failurePolicy, failurePolicies, match, config, limits, grants`,
+			`policy.yaml: line 3: unknown field "wait", want one of apiVersion, kind, name, module, digest, mode, suspend, weight, order, failurePolicy, failurePolicies, match, config, limits, grants, dataSets`,
 			`policy.yaml: line 4: order: want a whole number, got string "high"`,
 		}},
 		{"config", policyHead + "config: {key: 5, extra: 1}\n", []string{
