@@ -46,7 +46,7 @@ func (c *Cycle) Objects(resource, namespace, selector string) (Object, *Status) 
 
 // Kept is what Keep kept under a key.
 func (c *Cycle) Kept(key string) (Object, *Status) {
-	return c.read(abi.ReadState, "state", "add IntentState to Policy.Intents", key)
+	return c.read(abi.ReadState, "state", here, key)
 }
 
 // DataSet is a number of a data set that is in Policy.DataSets: a map of value

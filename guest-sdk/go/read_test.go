@@ -156,6 +156,10 @@ func TestReadNotReady(t *testing.T) {
 	if got := h.PreEnqueue(berthtest.Pod("ns", "p")); got.Code != berthtest.Error || got.Reason == "" {
 		t.Errorf("want an error, got %v", got)
 	}
+	fresh := berthtest.New(t, &readingPolicy, reading(func(c *berth.Cycle) (berth.Object, *berth.Status) { return c.DataSet("watts", "n") }), nil)
+	if got := fresh.PreEnqueue(berthtest.Pod("ns", "p")); got.Code != berthtest.Error {
+		t.Errorf("a data set that was never set: want an error, got %v", got)
+	}
 	h.SetNotReady(quotas, false)
 	h.SetNow(time.Now())
 	if got := h.PreEnqueue(berthtest.Pod("ns", "p")); got.Code != berthtest.UnschedulableAndUnresolvable {

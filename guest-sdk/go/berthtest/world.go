@@ -58,7 +58,8 @@ func (h *Host) SetObject(resource, namespace, name string, object map[string]any
 // SetNotReady says that the host has not yet fetched a resource or a data set.
 func (h *Host) SetNotReady(name string, notReady bool) { put(&h.world.notReady, name, notReady) }
 
-// SetDataSet sets the numbers of a data set, and how old they are.
+// SetDataSet sets the numbers of a data set, and how old they are. Until then it
+// isn't ready.
 func (h *Host) SetDataSet(name string, age time.Duration, values map[string]float64) {
 	put(&h.world.dataSets, name, dataSet{h.now - int64(age), values})
 }
@@ -151,7 +152,6 @@ func (h *Host) answer(q request, what abi.Read, key string) ([]byte, int64) {
 			tree = o
 		}
 	case abi.ReadState:
-		refused = !slices.Contains(d.Intents, abi.IntentState)
 		tree = h.Kept(key)
 	case abi.ReadDataSet:
 		refused = !slices.Contains(d.DataSets, part[0])
@@ -179,7 +179,7 @@ func (h *Host) answer(q request, what abi.Read, key string) ([]byte, int64) {
 	switch {
 	case refused:
 		return nil, abi.ReadRefused
-	case w.notReady[part[0]]:
+	case w.notReady[part[0]], what == abi.ReadDataSet && w.dataSets[part[0]].values == nil:
 		return nil, abi.ReadNotReady
 	case tree == nil:
 		return nil, abi.ReadAbsent
