@@ -86,6 +86,13 @@ func (a *aside) live() error {
 	return nil
 }
 
+// warm makes the instance before it is needed.
+func (a *aside) warm() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.live()
+}
+
 // ask makes one call about a pod and hands the result, which is the instance's
 // own, to use. The error is a *guest.Fault, or says why there is no instance.
 func (a *aside) ask(h *Host, profile string, p abi.Point, pod *v1.Pod, arg []byte, use func(r *guest.Result) error) error {
@@ -128,6 +135,36 @@ func (a *aside) ask(h *Host, profile string, p abi.Point, pod *v1.Pod, arg []byt
 		return err
 	}
 	return use(&a.result)
+}
+
+// beside asks a version about a pod at a point beside the cycles and accounts
+// for what goes wrong. The caller holds the version.
+func (h *Host) beside(v *version, profile string, p abi.Point, pod *v1.Pod, arg []byte, use func(r *guest.Result)) *guest.Fault {
+	err := v.aside.ask(h, profile, p, pod, arg, func(r *guest.Result) error {
+		use(r)
+		return nil
+	})
+	if err == nil {
+		v.health.okAt(p)
+		return nil
+	}
+	f, ok := guest.AsFault(err)
+	if !ok {
+		f = &guest.Fault{Cause: guest.Trap, Err: err}
+	}
+	f.Point = p
+	metrics.Faults.WithLabelValues(v.name, p.String(), string(f.Cause)).Inc()
+	h.faultedAt(v, p, f, pod)
+	return f
+}
+
+// giveBack releases a version where the queue's lock is held: what it costs to
+// close the last instance isn't paid there.
+func (h *Host) giveBack(v *version) {
+	if v.refs.Add(-1) > 0 {
+		return
+	}
+	h.closing.Go(v.end)
 }
 
 // close ends the instance.

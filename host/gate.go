@@ -9,7 +9,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/berth-scheduler/berth/host/metrics"
 )
@@ -63,18 +62,6 @@ func (g *gate) release() (pods []*v1.Pod, opened bool) {
 	g.held = nil
 	metrics.Waiting.WithLabelValues().Set(0)
 	return pods, true
-}
-
-// PreEnqueue holds pods until the policies are known. It runs under the
-// queue's lock.
-func (b *Berth) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
-	if b.host.gate.hold(pod) {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, gateReason)
-	}
-	if why, held := b.host.preempting(pod.UID); held {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, why)
-	}
-	return nil
 }
 
 // openGate releases the pods that waited. Activate takes the queue's lock,

@@ -5,6 +5,8 @@ package host
 import (
 	"testing"
 	"time"
+
+	"github.com/berth-scheduler/berth/abi"
 )
 
 var testNow = time.Unix(1000, 0)
@@ -53,5 +55,28 @@ func TestHealth(t *testing.T) {
 	}
 	if d, times := restored.fault(now); d != 40*time.Second || times != 3 {
 		t.Errorf("want the next one in the row, got %s, %d", d, times)
+	}
+}
+
+// What works at one point doesn't make up for another.
+func TestHealthByPoint(t *testing.T) {
+	var h health
+	for i := range quarantineAfter {
+		h.ok()
+		h.okAt(abi.QueueKey)
+		d, _ := h.faultAt(abi.PreEnqueue, testNow)
+		if (d > 0) != (i == quarantineAfter-1) {
+			t.Errorf("fault %d: want quarantine after %d, got %s", i, quarantineAfter, d)
+		}
+	}
+	if h.ok(); h.rounds != 1 {
+		t.Error("want the probation to last until its cause works")
+	}
+	if h.okAt(abi.PreEnqueue); h.rounds != 0 {
+		t.Error("want the probation over")
+	}
+	h.restore(2, testNow)
+	if h.ok(); h.rounds != 0 {
+		t.Error("want any success to end a probation from before a restart")
 	}
 }

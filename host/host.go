@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,12 @@ type Host struct {
 	holds      holds
 	evictor    *evictor.Evictor
 	state      policyState
+	waker      *waker
+	keys       sortKeys
+	aggregates aggregates
+	retries    retries
+	hintArgs   eventArgs
+	closing    sync.WaitGroup // versions given back under the queue's lock
 
 	cycleMu sync.Mutex // serial cycles: guards what follows
 	open    []*cycle   // begun, and not known to have ended: one, or those of group
@@ -84,13 +91,14 @@ func New(options Options) *Host {
 	h.scores.index = &h.index
 	h.evictor = evictor.New(h.activate)
 	h.state.expired = func(name string) { h.resourceChanged(name, nil, nil) }
+	h.waker = newWaker(h)
 	return h
 }
 
 // Registry returns the factories of the host's plugins by name, for this
 // scheduler alone.
 func (h *Host) Registry() frameworkruntime.Registry {
-	return frameworkruntime.Registry{Name: h.newPlugin, PlacementName: h.newPlacement}
+	return frameworkruntime.Registry{Name: h.newPlugin, SortName: h.newQueueSort, PlacementName: h.newPlacement}
 }
 
 // newPlugin makes the plugin of a profile. The first starts the host: ctx ends
@@ -117,11 +125,12 @@ func (h *Host) newPlugin(ctx context.Context, obj runtime.Object, handle fwk.Han
 	}
 	h.manager.setLeading(h.leading)
 	if f := handle.SharedInformerFactory(); f != nil {
-		if _, err := f.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: h.podGone}); err != nil {
+		if _, err := f.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: h.podChanged, DeleteFunc: h.podGone}); err != nil {
 			return nil, fmt.Errorf("watch pods: %w", err)
 		}
 		f.Policy().V1().PodDisruptionBudgets().Informer() // asked for before the factory starts
 	}
+	go h.waker.run(ctx)
 	go h.gateDeadline(ctx, args.startDeadline())
 	return b, nil
 }
@@ -134,6 +143,18 @@ func (h *Host) podGone(obj any) {
 	if pod, ok := obj.(*v1.Pod); ok {
 		h.rejections.drop(pod.UID)
 		h.evictor.Gone(pod.UID)
+		h.keys.forget(pod.UID)
+		h.retries.forget(pod.UID)
+	}
+}
+
+// podChanged forgets the sort key of a pod that is bound.
+func (h *Host) podChanged(before, after any) {
+	old, _ := before.(*v1.Pod)
+	pod, _ := after.(*v1.Pod)
+	if old != nil && pod != nil && old.Spec.NodeName == "" && pod.Spec.NodeName != "" {
+		h.keys.forget(pod.UID)
+		h.retries.forget(pod.UID)
 	}
 }
 
@@ -161,7 +182,14 @@ func (h *Host) SetProfiles(profiles []config.KubeSchedulerProfile) {
 			first := len(point.set.Enabled) > 0 && point.set.Enabled[0].Name == Name
 			h.logger.Info("Plugin order", "profile", p.SchedulerName, "point", point.name, "berthFirst", first)
 		}
+		if enables(p.Plugins.QueueSort, SortName) && !enables(p.Plugins.PreEnqueue, SortName) && !enables(p.Plugins.MultiPoint, SortName) {
+			h.logger.Error(nil, "Plugin "+SortName+" orders the queue, but it isn't enabled in preEnqueue, where it takes the keys: all are 0", "profile", p.SchedulerName)
+		}
 	}
+}
+
+func enables(set config.PluginSet, name string) bool {
+	return slices.ContainsFunc(set.Enabled, func(p config.Plugin) bool { return p.Name == name })
 }
 
 // weightOf is Berth's weight at a point, as the framework resolves it.
@@ -226,6 +254,7 @@ func (h *Host) Close() {
 		h.group.end()
 	}
 	h.cycleMu.Unlock()
+	h.closing.Wait()
 	h.mu.Lock()
 	m := h.manager
 	h.mu.Unlock()

@@ -31,7 +31,8 @@ var checkers = map[string]func(a *asking, v abi.Value) error{}
 // leave what may fail to others. Kinds that are the answer of a point (patch,
 // bind, evict) are not here: the point does them.
 var carriers = map[string]func(a *asking, v abi.Value){
-	abi.IntentState: carryState,
+	abi.IntentState:    carryState,
+	abi.IntentActivate: carryActivate,
 }
 
 // carryOut does what a guest asked for in its result. Those of a call that ended

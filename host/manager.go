@@ -45,7 +45,7 @@ type manager struct {
 	dynamic   dynamic.Interface // nil: no connection to the API server
 	informers *data.Informers
 	dataSets  *data.DataSets
-	retries   retries
+	reloads   reloads
 
 	live  liveCount
 	queue workqueue.TypedInterface[string]
@@ -214,6 +214,7 @@ func (m *manager) remove(key string) {
 	delete(m.slots, key)
 	m.copies = slices.DeleteFunc(slices.Clone(m.copies), func(c store.Copy) bool { return c.Key == key })
 	m.publish()
+	m.refresh(nil)
 	m.mu.Unlock()
 	if m.store != nil {
 		m.store.Delete(key)
@@ -221,7 +222,7 @@ func (m *manager) remove(key string) {
 	if s == nil {
 		return
 	}
-	m.retries.next(key, true)
+	m.reloads.next(key, true)
 	m.logger.Info("Policy removed", "policy", s.name, "source", key)
 	m.host.activate(m.host.rejections.ofPolicy(s.name))
 	if s.current != nil {

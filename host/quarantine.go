@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/host/guest"
 	"github.com/berth-scheduler/berth/host/source"
 	"github.com/berth-scheduler/berth/host/store"
@@ -30,9 +31,12 @@ func (m *manager) restoreQuarantine(d *source.Document, v *version) *store.Quara
 
 // faulted reports a fault in a cycle and quarantines the policy if it has had
 // too many in a row. It is called with the version's lock held.
-func (h *Host) faulted(v *version, f *guest.Fault, pod *v1.Pod) {
+func (h *Host) faulted(v *version, f *guest.Fault, pod *v1.Pod) { h.faultedAt(v, inCycles, f, pod) }
+
+// faultedAt is faulted for a fault that counts at a point.
+func (h *Host) faultedAt(v *version, at abi.Point, f *guest.Fault, pod *v1.Pod) {
 	h.logger.Error(f.Err, "Policy fault", "policy", v.name, "digest", v.module.Digest, "point", f.Point, "cause", f.Cause, "pod", podName(pod), "output", f.Output)
-	d, times := v.health.fault(h.clock())
+	d, times := v.health.faultAt(at, h.clock())
 	if d == 0 {
 		return
 	}

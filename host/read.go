@@ -53,6 +53,7 @@ var readers = map[abi.Read]func(r *reading) readAnswer{
 	abi.ReadObjects:    readObjects,
 	abi.ReadState:      readState,
 	abi.ReadDataSet:    readDataSet,
+	abi.ReadAggregate:  readAggregate,
 }
 
 var readTable = abi.ReadTable()

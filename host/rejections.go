@@ -27,8 +27,9 @@ type rejections struct {
 
 // rejection is a pod's record.
 type rejection struct {
-	pod *v1.Pod
-	by  []*entry // of the active set of that attempt
+	pod   *v1.Pod
+	by    []*entry // of the active set of that attempt
+	gated bool     // by holds the pod back from the queue
 }
 
 // clear begins a new attempt.
@@ -36,7 +37,32 @@ func (r *rejections) clear(pod *v1.Pod) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if rec := r.pods[pod.UID]; rec != nil {
-		rec.pod, rec.by = pod, nil
+		rec.pod, rec.by, rec.gated = pod, nil, false
+	}
+}
+
+// gate notes that a policy holds the pod back from the queue. Nothing else
+// matters for the pod until it passes.
+func (r *rejections) gate(pod *v1.Pod, e *entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Contains(r.gone[:], pod.UID) {
+		return
+	}
+	if r.pods == nil {
+		r.pods = map[types.UID]*rejection{}
+	}
+	r.pods[pod.UID] = &rejection{pod: pod, by: []*entry{e}, gated: true}
+}
+
+// ungate forgets who held a pod back: it passes.
+func (r *rejections) ungate(uid types.UID) {
+	r.mu.RLock()
+	rec := r.pods[uid]
+	gated := rec != nil && rec.gated
+	r.mu.RUnlock()
+	if gated {
+		r.forget(uid)
 	}
 }
 

@@ -80,18 +80,37 @@ func (m *manager) report(s *slot, changes uint64) {
 	}
 	if m.store != nil {
 		m.store.SetStatus(m.status(s))
-		m.refreshWeights(s)
+		m.refresh(s)
 	}
 }
 
-// refreshWeights reports the other scoring policies again: what their weights
-// amount to depends on all of them. The caller holds mu.
-func (m *manager) refreshWeights(changed *slot) {
+// refresh reports the other policies again whose status depends on all of them:
+// what a scoring policy's weight amounts to, and who gives the sort keys. The
+// caller holds mu.
+func (m *manager) refresh(changed *slot) {
+	if m.store == nil {
+		return
+	}
 	for _, s := range m.slots {
-		if s != changed && s.shown.state != stateLoading && s.current != nil && s.current.points[abi.Score] {
+		if s != changed && s.shown.state != "" && s.shown.state != stateLoading && s.current != nil && (s.current.points[abi.Score] || s.current.points[abi.QueueKey]) {
 			m.store.SetStatus(m.status(s))
 		}
 	}
+}
+
+// keysSaid is what a policy's status says of its sort keys: why it isn't asked
+// for them, if it isn't.
+func (m *manager) keysSaid(v *version) string {
+	if !v.points[abi.QueueKey] {
+		return ""
+	}
+	if !m.host.keys.enabled.Load() {
+		return "queue_key: not asked: " + SortName + " doesn't order the scheduler's queue"
+	}
+	if e := m.host.active.Load().keyGiver(); e != nil && e.version != v {
+		return "queue_key: not asked: policy " + e.name + " gives the keys"
+	}
+	return ""
 }
 
 // status is the policy's status document. The caller holds mu.
@@ -102,6 +121,12 @@ func (m *manager) status(s *slot) store.Status {
 		st.Digest, st.Version, st.PolicyHash = v.module.Digest, v.desc.Version, v.policy.Hash()
 		st.Points = v.desc.Points
 		st.Weight = v.policy.Weight
+		if said := m.keysSaid(v); said != "" {
+			if st.Message != "" {
+				said = st.Message + "; " + said
+			}
+			st.Message = said
+		}
 		if v.points[abi.Score] {
 			st.EffectiveWeights = m.host.effectiveWeights(v.policy)
 		}

@@ -14,7 +14,8 @@ import (
 // Reserve tells the policies in order that the pod was given a node, until one
 // doesn't agree. From now on the cycle goes on beside the next one. A pod-group
 // simulation reserves and reverts.
-func (b *Berth) Reserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, node string) *fwk.Status {
+func (b *Berth) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	b.host.aggregates.assume(pod)
 	cs := stateOf(state)
 	if cs == nil {
 		return nil
@@ -69,7 +70,8 @@ func (cp *cyclePolicy) reserve(cs *cycleState, i int, at *place) *fwk.Status {
 // Unreserve tells the policies, the last first, that the pod loses its node:
 // each that was asked to reserve, once. It ends the cycle; in a simulation it
 // only takes Reserve back.
-func (b *Berth) Unreserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, node string) {
+func (b *Berth) Unreserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
+	b.host.aggregates.unassume(pod.UID)
 	cs := stateOf(state)
 	if cs == nil {
 		return

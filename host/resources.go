@@ -312,9 +312,3 @@ func readObjects(r *reading) readAnswer {
 func (v *version) declares(resource string) bool {
 	return v.lease != nil && v.lease.Has(resource)
 }
-
-// resourceChanged tells of an object of a resource that a policy declared: what
-// it was and what it is, as trees, or nil.
-func (h *Host) resourceChanged(policyName string, _, _ any) {
-	h.activate(h.rejections.ofPolicy(policyName))
-}

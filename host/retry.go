@@ -18,14 +18,14 @@ const (
 	lastReload  = 30 * time.Second
 )
 
-// retries counts the tries of policies by key. It is safe for concurrent use.
-type retries struct {
+// reloads counts the tries of policies by key. It is safe for concurrent use.
+type reloads struct {
 	mu sync.Mutex
 	by map[string]int
 }
 
 // next is how long to wait before the next try, or with none forgets the key.
-func (r *retries) next(key string, none bool) time.Duration {
+func (r *reloads) next(key string, none bool) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if none {
@@ -42,7 +42,7 @@ func (r *retries) next(key string, none bool) time.Duration {
 
 // retry loads a document again later if what was wrong with it may pass.
 func (m *manager) retry(d *source.Document, err error) {
-	wait := m.retries.next(d.Key, !errors.As(err, new(*data.Unready)))
+	wait := m.reloads.next(d.Key, !errors.As(err, new(*data.Unready)))
 	if wait == 0 {
 		return
 	}

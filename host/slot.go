@@ -243,6 +243,7 @@ func (m *manager) build(ctx context.Context, key string, wasm []byte, digest str
 		reads: map[string]bool{}, stamp: m.nextStamp(),
 		onClose: func() {
 			m.live.add(p.Name, -1)
+			m.host.aggregates.drop(m.host, shared.desc.Aggregates)
 			m.mods.put(shared)
 		},
 	}
@@ -278,6 +279,13 @@ func (m *manager) build(ctx context.Context, key string, wasm []byte, digest str
 		_ = v.inst.Close()
 		return nil, err
 	}
+	if v.usesAside() { // the first call would make it under the queue's lock
+		if err := v.aside.warm(); err != nil {
+			_ = v.inst.Close()
+			return nil, err
+		}
+	}
+	m.host.aggregates.use(m.host, v.desc.Aggregates)
 	m.live.add(p.Name, 1)
 	return v, nil
 }

@@ -313,6 +313,11 @@ func (v *version) release() {
 	if v.refs.Add(-1) > 0 {
 		return
 	}
+	v.end()
+}
+
+// end closes the version: nobody holds it any more.
+func (v *version) end() {
 	v.close()
 	v.aside.close()
 	v.letGo()

@@ -5,9 +5,12 @@ package host
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -76,6 +79,71 @@ func TestHints(t *testing.T) {
 				t.Errorf("with a policy whose recovery activates its pods: want %s, got %s", c.want, got)
 			}
 		})
+	}
+}
+
+// The table of events that a policy may declare names those that are registered,
+// and those that the host brings itself.
+func TestEventNames(t *testing.T) {
+	var want, got []string
+	for _, e := range abi.Events() {
+		want = append(want, e.Name)
+	}
+	for _, row := range append(slices.Clone(events), podUpdate) {
+		got = append(got, row.name)
+	}
+	got = append(got, abi.EventResource)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// Labels of the pod may change which policies match it, or not.
+func TestRematched(t *testing.T) {
+	v := testVersion(t, "p", "match: {podSelector: {matchLabels: {x: y}}}", abi.Filter)
+	_, b, _ := testHost(entryOf(v))
+	plain, labelled := testPod("p"), testPod("p")
+	labelled.Labels = map[string]string{"x": "y"}
+	if !b.rematched(plain, labelled) || b.rematched(labelled, labelled) || !b.rematched(nil, nil) {
+		t.Error("want a change of the matching policies seen, and no other")
+	}
+}
+
+// What an event is about is encoded once for all pods.
+func TestEventArgs(t *testing.T) {
+	var a eventArgs
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	first, err := a.encode("node/add", nil, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := a.encode("node/add", nil, node)
+	if &first[0] != &again[0] {
+		t.Error("want the same event encoded once")
+	}
+	for what, other := range map[string]func() ([]byte, error){
+		"name":   func() ([]byte, error) { return a.encode("node/label", nil, node) },
+		"object": func() ([]byte, error) { return a.encode("node/add", nil, &v1.Node{}) },
+		"tree":   func() ([]byte, error) { return a.encode("node/add", nil, map[string]any{"x": "y"}) },
+		"none":   func() ([]byte, error) { return a.encode("node/add", (*v1.Node)(nil), nil) },
+	} {
+		if got, err := other(); err != nil || slices.Equal(got, first) {
+			t.Errorf("another %s: want another argument, got error %v", what, err)
+		}
+	}
+	got, err := abi.OpenValue(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := got
+	for _, key := range []string{"new", "metadata", "name"} {
+		name, _ = name.Get(key)
+	}
+	if old, ok := got.Get("old"); !ok || old.Kind() != abi.Null || name.Text() != "n1" {
+		t.Error("want old null and new the node")
+	}
+	if _, err := a.encode("node/add", nil, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("x", abi.MaxValueBytes)}}); err == nil {
+		t.Error("want an object that is too large refused")
 	}
 }
 
