@@ -30,7 +30,7 @@ func (h *factoryHandle) SharedInformerFactory() informers.SharedInformerFactory 
 
 // Sums follow the pods that have a node, by namespace and by label.
 func TestAggregates(t *testing.T) {
-	ctx := t.Context()
+	ctx, cancel := context.WithCancel(t.Context())
 	client := fake.NewClientset(
 		st.MakePod().Name("old").Namespace("a").UID("old").Label("team", "x").Node("n1").Req(map[v1.ResourceName]string{"cpu": "1500m", "example.com/gpu": "2"}).Obj(),
 		st.MakePod().Name("ended").Namespace("a").UID("ended").Node("n1").Phase(v1.PodSucceeded).Req(map[v1.ResourceName]string{"cpu": "1"}).Obj(),
@@ -63,6 +63,7 @@ func TestAggregates(t *testing.T) {
 	h.aggregates.use(h, []string{"namespace"})
 	factory.Start(ctx.Done())
 	defer factory.Shutdown()
+	defer cancel()
 	one := tree{"pods": int64(1), "requests": tree{"cpu": int64(1500), "example.com/gpu": int64(2)}}
 	want("first list", "namespace", "a", one)
 	want("first list", "label/team", "x", one)
