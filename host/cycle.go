@@ -77,6 +77,7 @@ type cyclePolicy struct {
 	alone    bool // after a fault in a chunk each node is asked alone
 	reasons  [][]string
 	undo     bool // Unreserve is owed for a Reserve
+	idle     bool // PreBind has no work
 }
 
 // cycleState is a cycle in a CycleState. Clones share the cycle; what AddPod

@@ -28,8 +28,8 @@ type eventRow struct {
 	sections []string
 }
 
-// events are those of the framework's that are registered.
-var events = []eventRow{
+// eventTable are those of the framework's that are registered.
+var eventTable = []eventRow{
 	{"node/add", fwk.Node, fwk.Add, nil},
 	{"node/label", fwk.Node, fwk.UpdateNodeLabel, names(abi.NodeSections, abi.NodeLabels)},
 	{"node/taint", fwk.Node, fwk.UpdateNodeTaint, names(abi.NodeSections, abi.NodeMeta, abi.NodeTaints)},
@@ -63,7 +63,7 @@ var podUpdate = eventRow{"pod/update", fwk.Pod, fwk.Update, nil}
 // down. The list is fixed at start, so it holds what any policy may read or ask
 // for.
 func (b *Berth) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
-	rows := events
+	rows := eventTable
 	if b.host.args.PodUpdateEvents {
 		rows = append(rows[:len(rows):len(rows)], podUpdate)
 	}

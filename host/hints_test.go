@@ -89,7 +89,7 @@ func TestEventNames(t *testing.T) {
 	for _, e := range abi.Events() {
 		want = append(want, e.Name)
 	}
-	for _, row := range append(slices.Clone(events), podUpdate) {
+	for _, row := range append(slices.Clone(eventTable), podUpdate) {
 		got = append(got, row.name)
 	}
 	got = append(got, abi.EventResource)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -63,6 +64,7 @@ type Host struct {
 	retries    retries
 	hintArgs   eventArgs
 	closing    sync.WaitGroup // versions given back under the queue's lock
+	events     eventLimits
 
 	cycleMu sync.Mutex // serial cycles: guards what follows
 	open    []*cycle   // begun, and not known to have ended: one, or those of group
@@ -239,6 +241,16 @@ func (h *Host) SetLeading(leading bool) {
 		h.manager.setLeading(leading)
 	}
 }
+
+// leads says whether this process may write.
+func (h *Host) leads() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.leading
+}
+
+// recorder writes Events.
+func (h *Host) recorder() events.EventRecorder { return h.first.handle.EventRecorder() }
 
 // Close frees what the host holds: policies stop deciding, instances end. The
 // scheduler must have stopped.

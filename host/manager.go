@@ -247,6 +247,24 @@ func (m *manager) forget(name string) {
 	}
 	m.host.state.drop(name)
 	metrics.Forget(name)
+	m.host.events.forget(name)
+}
+
+// forgetLast is forget for the metrics of a policy that was removed before its
+// last cycles ended.
+func (m *manager) forgetLast(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ctx.Err() != nil {
+		return // at the end of one scheduler another one in the process may use the name
+	}
+	for _, s := range m.slots {
+		if s.name == name {
+			return
+		}
+	}
+	metrics.Forget(name)
+	m.host.events.forget(name)
 }
 
 // retryNamed loads again the other policies that want a name: it became free,

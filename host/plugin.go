@@ -3,9 +3,6 @@
 package host
 
 import (
-	"context"
-
-	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
@@ -40,26 +37,3 @@ var (
 
 // Name is the plugin's name.
 func (b *Berth) Name() string { return Name }
-
-// PreBindPreFlight has no work in PreBind and doesn't stand in the way of
-// plugins that run in parallel.
-func (b *Berth) PreBindPreFlight(context.Context, fwk.CycleState, *v1.Pod, string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
-	return &fwk.PreBindPreFlightResult{AllowParallel: true}, fwk.NewStatus(fwk.Skip)
-}
-
-// PreBind has nothing to do.
-func (b *Berth) PreBind(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Status { return nil }
-
-// Bind leaves the pod to the next plugin.
-func (b *Berth) Bind(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Status {
-	return fwk.NewStatus(fwk.Skip)
-}
-
-// PostBind ends the cycle and forgets why the pod was rejected before.
-func (b *Berth) PostBind(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ string) {
-	b.host.rejections.forget(pod.UID)
-	b.host.evictor.Forget(pod.UID)
-	if cs := stateOf(state); cs != nil {
-		cs.end()
-	}
-}

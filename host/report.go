@@ -141,9 +141,9 @@ type liveCount struct {
 	by map[string]int
 }
 
-// add changes a policy's count. A policy without any leaves no series behind,
+// add changes a policy's count, which it returns. A policy without any leaves no series behind,
 // also when its last cycle ends after it was removed.
-func (c *liveCount) add(policy string, delta int) {
+func (c *liveCount) add(policy string, delta int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.by == nil {
@@ -151,8 +151,9 @@ func (c *liveCount) add(policy string, delta int) {
 	}
 	if c.by[policy] += delta; c.by[policy] != 0 {
 		metrics.LiveInstances.WithLabelValues(policy).Set(float64(c.by[policy]))
-		return
+		return c.by[policy]
 	}
 	delete(c.by, policy)
 	metrics.LiveInstances.DeleteLabelValues(policy)
+	return 0
 }

@@ -242,7 +242,9 @@ func (m *manager) build(ctx context.Context, key string, wasm []byte, digest str
 		name: p.Name, key: key, policy: p, module: shared.module, desc: shared.desc, config: config,
 		reads: map[string]bool{}, stamp: m.nextStamp(),
 		onClose: func() {
-			m.live.add(p.Name, -1)
+			if m.live.add(p.Name, -1) == 0 {
+				go m.forgetLast(p.Name) // mu may be held
+			}
 			m.host.aggregates.drop(m.host, shared.desc.Aggregates)
 			m.mods.put(shared)
 		},

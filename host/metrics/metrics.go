@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package metrics is what Berth adds to the scheduler's /metrics. Labels are
-// names of policies and points and words from fixed lists, so the number of
-// series is bounded by the number of policies.
+// names of policies and points, words from fixed lists, and a bounded number of
+// names of each policy's own, so the number of series is bounded by the number of
+// policies.
 package metrics
 
 import (
@@ -42,6 +43,9 @@ var (
 	Evictions        = counter("evictions_total", "Victims by policy and result (evicted, cancelled in memory, gone before, failed).", "policy", "result")
 	BudgetViolations = counter("budget_violations_total", "Victims evicted in violation of a disruption budget, by policy.", "policy")
 	DataSetAge       = gauge("data_set_age_seconds", "How old a data set's values were when they were last asked for, by policy and name.", "policy", "name")
+	PolicyEvents     = counter("policy_events_total", "Events that the policy asked for, by policy and result (written, dropped).", "policy", "result")
+	Count            = counter("policy_count_total", "What the policy counts itself, by policy and the policy's name for it.", "policy", "name")
+	Gauge            = gauge("policy_metric", "What the policy measures itself, by policy and the policy's name for it.", "policy", "name")
 	Waiting          = gauge("start_gate_pods", "Pods held until the first policies are active.")
 )
 
@@ -55,7 +59,7 @@ type vector interface {
 }
 
 // byPolicy are the metrics with a policy's name among their labels.
-var byPolicy = []vector{Calls, CallSeconds, Fuel, Verdicts, CacheHits, Faults, Swaps, Instances, LiveInstances, GuestMemory, ViewsEncoded, ViewBytes, State, Evictions, BudgetViolations, DataSetAge}
+var byPolicy = []vector{Calls, CallSeconds, Fuel, Verdicts, CacheHits, Faults, Swaps, Instances, LiveInstances, GuestMemory, ViewsEncoded, ViewBytes, State, Evictions, BudgetViolations, DataSetAge, PolicyEvents, Count, Gauge}
 
 var register sync.Once
 
@@ -71,6 +75,7 @@ func Register() {
 
 // Forget drops the series of a policy that is gone.
 func Forget(policy string) {
+	forgetOwn(policy)
 	for _, v := range byPolicy {
 		v.DeletePartialMatch(prometheus.Labels{"policy": policy})
 	}

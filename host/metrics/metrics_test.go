@@ -32,6 +32,10 @@ func use() {
 	LiveInstances.WithLabelValues(p).Set(1)
 	GuestMemory.WithLabelValues(p).Set(1)
 	State.WithLabelValues(p, "x").Set(1)
+	DataSetAge.WithLabelValues(p, "x").Set(1)
+	PolicyEvents.WithLabelValues(p, "x").Inc()
+	AddOwn(p, "x", 1)
+	SetOwn(p, "x", 1)
 	Waiting.WithLabelValues().Set(1)
 }
 
@@ -62,6 +66,32 @@ func TestDocumented(t *testing.T) {
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("docs/operations.md (-want +got):\n%s", diff)
+	}
+}
+
+// A policy may have so many metrics of its own, until it is gone.
+func TestOwn(t *testing.T) {
+	ask := func(policy string, names ...string) (may []bool) {
+		for _, n := range names {
+			may = append(may, MayOwn(policy, n, 2))
+		}
+		return may
+	}
+	for _, c := range []struct {
+		policy string
+		names  []string
+		want   []bool
+	}{
+		{"many", []string{"a", "b", "c", "a"}, []bool{true, true, false, true}},
+		{"other", []string{"c"}, []bool{true}},
+	} {
+		if diff := cmp.Diff(c.want, ask(c.policy, c.names...)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", c.policy, diff)
+		}
+	}
+	Forget("many")
+	if !MayOwn("many", "c", 2) {
+		t.Error("want a policy that is gone forgotten")
 	}
 }
 
