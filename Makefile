@@ -10,17 +10,15 @@ OUTPUT ?= text
 FUZZTIME ?= 20s
 IMAGE ?= berth-scheduler:dev
 BASE ?= scratch
-COMMANDS := berth-lab berth berth-scheduler
 POLICIES := $(notdir $(patsubst %/,%,$(wildcard examples/*/)))
 # What runs concurrently and doesn't import Kubernetes, which -race would build anew.
 RACE_PKGS ?= ./host/engine/... ./host/guest/... ./host/weave/...
-KUBERNETES := $(shell awk '$$1 == "k8s.io/kubernetes" {print $$2}' go.mod)
-LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)
+LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(shell awk '$$1 == "k8s.io/kubernetes" {print $$2}' go.mod)
 
 run = @printf '==> %s\n' '$(1)' >&2; time $(1)
 # Counts the packages that `go build -v` names, and passes on all else.
 count = 2>&1 | awk '/^[a-z][a-z0-9.\/_-]*$$/ {if (++n % 100 == 0) print "    " n " packages compiled"; next} {print}' >&2
-.PHONY: help demo build policies test race check e2e bench fuzz image clean
+.PHONY: help demo build policies test race check e2e equality bench fuzz image clean
 
 ## help: this list
 help:
@@ -32,7 +30,7 @@ demo: policies
 
 ## build: the three commands, into bin/
 build:
-	@for command in $(COMMANDS); do printf '==> build bin/%s (the first build of all takes about 10 minutes on two cores)\n' $$command >&2; \
+	@for command in berth-lab berth berth-scheduler; do printf '==> build bin/%s (the first build of all takes about 10 minutes on two cores)\n' $$command >&2; \
 	  go build -v -ldflags '$(LDFLAGS)' -o bin/ ./cmd/$$command $(count); done
 
 ## policies: the examples, as bin/policies/NAME.wasm
@@ -59,8 +57,11 @@ check:
 	$(call run,go tool revive -config revive.toml -formatter plain ./...)
 
 ## e2e: what needs a real API server, which runs in the tests' process
-e2e:
-	@go test -count=1 -v -timeout 30m ./test/lab/... ./test/e2e/...
+e2e: ; @go test -count=1 -v -timeout 30m ./test/lab/... ./test/e2e/...
+
+## equality: ports of in-tree plugins against the originals, on random clusters; SEED= plays the same again
+equality:
+	@go test -count=1 -v -timeout 20m ./test/equality -full $(if $(SEED),-rapid.seed=$(SEED)) | tee >(cat >&2) | sed -n '/^equality: policies/p'
 
 ## bench: every benchmark, with allocations
 bench:
@@ -76,5 +77,4 @@ image:
 	docker build --build-arg BASE=$(BASE) --build-arg VERSION=$(VERSION) -t $(IMAGE) .
 
 ## clean: remove bin/
-clean:
-	rm -rf bin
+clean: ; rm -rf bin

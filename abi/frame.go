@@ -22,6 +22,7 @@ const (
 	FrameResultPtr  = 60
 	FrameResultLen  = 64
 	FrameFlags      = 68
+	FrameCluster    = 72
 	FrameSize       = 96
 )
 
@@ -44,6 +45,7 @@ var FrameStruct = &Struct{"frame", FrameSize, []Field{
 	{"result_ptr", FrameResultPtr, Ptr, "where the guest writes its result, items behind it"},
 	{"result_len", FrameResultLen, U32, "bytes there"},
 	{"flags", FrameFlags, Flags, "0 in this version"},
+	{"cluster", FrameCluster, U32, "number of nodes in the scheduler's snapshot; 0 outside a cycle and for pure policies"},
 }}
 
 // Offsets in a node reference. A frame's nodes are an array of them.

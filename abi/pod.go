@@ -41,7 +41,7 @@ var PodSections = []Section{
 	{"pod.volumes", PodVolumes, 0, &VolumeStruct, true, "spec.volumes, in their order"},
 	{"pod.gates", PodGates, 0, &GateStruct, true, "spec.schedulingGates, in their order"},
 	{"pod.group", PodGroup, 0, &GroupStruct, true, "spec.schedulingGroup; empty where none"},
-	{"pod.identity", PodIdentity, 0, &PodIdentityStruct, false, "name, UID, times, nominated node: what sets a pod apart from its equals; a policy that reads it is never batched"},
+	{"pod.identity", PodIdentity, 0, &PodIdentityStruct, false, "name, UID, times, node and nominated node: what sets a pod apart from its equals; a policy that reads it is never batched"},
 }
 
 // QoS classes.
@@ -55,6 +55,7 @@ const (
 const (
 	PodHostNetwork  = 1
 	PodNeverPreempt = 2
+	PodOwnRequests  = 4
 )
 
 // Offsets in pod.meta.
@@ -77,7 +78,7 @@ var PodMetaStruct = Struct{"pod_meta", PodMetaSize, []Field{
 	{"priority", PodMetaPriority, S32, "spec.priority; 0 where none"},
 	{"priority_class", PodMetaPriorityClass, ID, "spec.priorityClassName"},
 	{"qos", PodMetaQoS, U32, "best_effort 0, burstable 1, guaranteed 2"},
-	{"flags", PodMetaFlags, Flags, "1 host network, 2 preemptionPolicy Never"},
+	{"flags", PodMetaFlags, Flags, "1 host network, 2 preemptionPolicy Never, 4 spec.resources requests for the pod as a whole"},
 	{"runtime_class", PodMetaRuntimeClass, ID, "spec.runtimeClassName"},
 	{"service_account", PodMetaServiceAccount, ID, "spec.serviceAccountName"},
 }}
@@ -89,7 +90,8 @@ const (
 	PodIdentityCreated       = 16
 	PodIdentityDeletion      = 24
 	PodIdentityNominatedNode = 32
-	PodIdentitySize          = 40
+	PodIdentityNode          = 40
+	PodIdentitySize          = 48
 )
 
 // PodIdentityStruct is the layout of pod.identity.
@@ -99,6 +101,7 @@ var PodIdentityStruct = Struct{"pod_identity", PodIdentitySize, []Field{
 	{"created", PodIdentityCreated, S64, "creationTimestamp, Unix seconds; 0 is none"},
 	{"deletion", PodIdentityDeletion, S64, "deletionTimestamp, Unix seconds; 0 is none"},
 	{"nominated_node", PodIdentityNominatedNode, Str, "status.nominatedNodeName"},
+	{"node", PodIdentityNode, Str, "spec.nodeName; empty before the pod is assigned"},
 }}
 
 // Offsets in a resource of a pod.
@@ -258,6 +261,7 @@ const (
 	VolumeName  = 0
 	VolumeClaim = 8
 	VolumeKind  = 16
+	VolumeImage = 20
 	VolumeSize  = 24
 )
 
@@ -266,6 +270,7 @@ var VolumeStruct = Struct{"volume", VolumeSize, []Field{
 	{"name", VolumeName, Str, ""},
 	{"claim", VolumeClaim, Str, "name of its PersistentVolumeClaim, an ephemeral volume's own included; empty where none"},
 	{"kind", VolumeKind, ID, "the volume source's field name, as persistentVolumeClaim"},
+	{"image", VolumeImage, ID, "reference of an image volume; 0 for another"},
 }}
 
 // GateSize is the stride of scheduling gates.

@@ -44,6 +44,7 @@ type cycle struct {
 	profile  string
 	pod      *v1.Pod // nil in the cycle of a group's own points
 	now      int64
+	nodes    int              // in the snapshot
 	group    *group           // of a pod-group simulation, where generations don't tell what changed
 	info     fwk.PodGroupInfo // of a group's own points, as are pods
 	pods     []*v1.Pod
@@ -72,12 +73,12 @@ type cyclePolicy struct {
 	faults   int
 	charged  bool // a fault counts for the policy's health
 	failed   *guest.Fault
-	chunk    int  // nodes of the next guest call of filter
-	next     int  // place in cycle.order of the next node to go along
-	alone    bool // after a fault in a chunk each node is asked alone
-	reasons  [][]string
-	undo     bool // Unreserve is owed for a Reserve
-	idle     bool // PreBind has no work
+	chunk    int      // nodes of the next guest call of filter
+	next     int      // place in cycle.order of the next node to go along
+	alone    bool     // after a fault in a chunk each node is asked alone
+	reasons  []string // different ones that it gave
+	undo     bool     // Unreserve is owed for a Reserve
+	idle     bool     // PreBind has no work
 }
 
 // cycleState is a cycle in a CycleState. Clones share the cycle; what AddPod
@@ -129,7 +130,7 @@ func (h *Host) begin(state fwk.CycleState, profile string, pod *v1.Pod, nodes []
 		return nil
 	}
 	h.cycles++
-	c := &cycle{id: h.cycles, host: h, set: set, profile: profile, pod: pod, now: h.clock().UnixNano(), group: group, policies: policies}
+	c := &cycle{id: h.cycles, host: h, set: set, profile: profile, pod: pod, now: h.clock().UnixNano(), nodes: len(nodes), group: group, policies: policies}
 	h.noteNodes(set, nodes)
 	cs := &cycleState{cycle: c, states: make([]uint32, len(c.policies)), owned: make([]bool, len(c.policies))}
 	state.Write(stateKey, cs)
@@ -251,7 +252,7 @@ func (cp *cyclePolicy) call(c *cycle, call *guest.Call) error {
 	v := cp.version
 	call.Cycle = c.id
 	if !v.desc.Pure {
-		call.Now = c.now
+		call.Now, call.Total = c.now, c.nodes
 	}
 	v.reading = reading{host: c.host, version: v, point: call.Point, pod: c.pod, cycle: c}
 	if slices.Contains(bindingPoints, call.Point) {

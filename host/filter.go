@@ -168,20 +168,30 @@ func (cp *cyclePolicy) filterScratch(cs *cycleState, i int, slot uint32, ni fwk.
 	return cp.bounded(v.result.Verdicts[0]), nil
 }
 
-// bounded replaces the reasons of a verdict if the policy has given too many
-// different ones in this cycle.
+// bounded replaces the reasons of a verdict for which the policy has given too
+// many different ones in this cycle. Reasons count, not lists of them: a policy
+// may give any of a few reasons together.
 func (cp *cyclePolicy) bounded(v guest.Verdict) guest.Verdict {
-	switch {
-	case len(v.Reasons) == 0 || slices.ContainsFunc(cp.reasons, func(r []string) bool { return slices.Equal(r, v.Reasons) }):
+	kept := 0
+	for _, r := range v.Reasons {
+		if !slices.Contains(cp.reasons, r) {
+			if len(cp.reasons) == maxReasons {
+				continue
+			}
+			cp.reasons = append(cp.reasons, r)
+		}
+		kept++
+	}
+	if kept == len(v.Reasons) {
 		return v
-	case len(cp.reasons) < maxReasons:
-		cp.reasons = append(cp.reasons, v.Reasons)
-	case len(cp.reasons) == maxReasons:
-		cp.reasons = append(cp.reasons, []string{cp.name + ": other reasons"})
 	}
-	if len(cp.reasons) > maxReasons {
-		v.Reasons = cp.reasons[maxReasons]
+	reasons := make([]string, 0, kept+1)
+	for _, r := range v.Reasons {
+		if slices.Contains(cp.reasons, r) {
+			reasons = append(reasons, r)
+		}
 	}
+	v.Reasons = append(reasons, cp.name+": other reasons")
 	return v
 }
 

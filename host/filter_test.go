@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -161,6 +162,23 @@ func TestReasonsBounded(t *testing.T) {
 	}
 	if len(seen) != maxReasons+1 || seen["p: other reasons"] != 2*(1000-maxReasons) || seen["p: node 0"] != 2 {
 		t.Errorf("want %d reasons and the rest as others, got %d: %v", maxReasons, len(seen), seen)
+	}
+	// A hundred sets of eight reasons are eight reasons.
+	few := &cyclePolicy{version: testVersion(t, "p", "")}
+	for i := range 100 {
+		v := guest.Verdict{Code: abi.Unschedulable}
+		for bit := range 8 {
+			if i+1>>bit&1 == 1 {
+				v.Reasons = append(v.Reasons, fmt.Sprint("p: reason ", bit))
+			}
+		}
+		if got := few.bounded(v); !slices.Equal(got.Reasons, v.Reasons) {
+			t.Errorf("want the reasons as they were, %v, got %v", v.Reasons, got.Reasons)
+		}
+	}
+	mixed := cp.bounded(guest.Verdict{Code: abi.Unschedulable, Reasons: []string{"p: node 3", "p: new", "p: newer"}})
+	if want := []string{"p: node 3", "p: other reasons"}; !slices.Equal(mixed.Reasons, want) {
+		t.Errorf("want %v, got %v", want, mixed.Reasons)
 	}
 	if v := cp.bounded(guest.Verdict{}); v.Reasons != nil {
 		t.Errorf("want an accepted node without reasons, got %v", v)

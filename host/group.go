@@ -165,7 +165,7 @@ func (h *Host) beginGroup(state fwk.PodGroupCycleState, profile string, handle f
 		}
 	}
 	h.cycles++
-	c := &cycle{id: h.cycles, host: h, set: g.set, profile: profile, now: h.clock().UnixNano(), group: g, info: info, pods: pods}
+	c := &cycle{id: h.cycles, host: h, set: g.set, profile: profile, now: h.clock().UnixNano(), nodes: len(nodes), group: g, info: info, pods: pods}
 	for _, e := range g.set.entries {
 		if !matchesAll(e, profile, pods) {
 			continue

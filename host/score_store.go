@@ -88,3 +88,21 @@ func (s *scoreStore) get(token int64) (*scoreSet, int, bool) {
 	}
 	return set, pos, true
 }
+
+// RawScores are the scores of each policy as it gave them, by its name, for a
+// node of which Score returned the token. It is for tests and for debugging: the
+// framework gets to see the mix only. There is none when the token is past its
+// life.
+func (b *Berth) RawScores(token int64) map[string]int64 {
+	set, pos, ok := b.host.scores.get(token)
+	if !ok {
+		return nil
+	}
+	raw := map[string]int64{}
+	for _, ps := range set.policies {
+		if v, have := ps.value(pos); have {
+			raw[ps.cp.name] = v
+		}
+	}
+	return raw
+}

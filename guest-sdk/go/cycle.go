@@ -11,6 +11,7 @@ type Cycle struct {
 	id     uint64
 	now    int64
 	handle uint32
+	nodes  uint32
 	space  *space              // of what it reads
 	reply  reply               // what it answers beside a status
 	finish func(*Cycle, frame) // writes the reply; nil where there is none
@@ -20,6 +21,11 @@ type Cycle struct {
 // for pure policies, whose answers mustn't depend on it. (It is no time.Time
 // because package time adds 260 KB to a module.)
 func (c *Cycle) Now() int64 { return c.now }
+
+// Nodes is the number of nodes that the scheduler knows, whatever a pod may run
+// on; 0 outside a cycle and for pure policies, whose answers mustn't depend on
+// it.
+func (c *Cycle) Nodes() int { return int(c.nodes) }
 
 // State is what a policy keeps from one point of a cycle to the next.
 type State interface {

@@ -112,3 +112,31 @@ func (p Port) HostPort() int32 { return item(p).i32(abi.PortHost) }
 
 // ContainerPort is the port in the container, 0 on a node.
 func (p Port) ContainerPort() int32 { return item(p).i32(abi.PortContainer) }
+
+// ConflictsWith says whether two ports can't be open on one node: they have the
+// host port and the protocol in common, and an address or one is on all.
+func (p Port) ConflictsWith(other Port) bool {
+	port := p.HostPort()
+	return port > 0 && port == other.HostPort() && p.Protocol() == other.Protocol() &&
+		(p.IP() == other.IP() || p.IP() == allAddresses.ID() || other.IP() == allAddresses.ID())
+}
+
+var allAddresses = NewSymbol("0.0.0.0")
+
+// PortConflict is the pod's first port whose host port is in use on a node. It
+// reads PodPorts and NodePorts.
+func (p Pod) PortConflict(n Node) (Port, bool) {
+	wants, used := p.Ports(), n.Ports()
+	for i := range wants.len {
+		want := wants.at(i)
+		if want.HostPort() <= 0 {
+			continue
+		}
+		for j := range used.len {
+			if want.ConflictsWith(used.at(j)) {
+				return want, true
+			}
+		}
+	}
+	return Port{}, false
+}

@@ -15,7 +15,7 @@ func ask(t *testing.T, pod *berthtest.PodBuilder, node *berthtest.NodeBuilder, q
 	p := &berth.Policy{Name: "ask", Version: "1", Reads: []berth.Section{
 		berth.NodeLabels, berth.NodeTaints, berth.NodeConditions, berth.NodeImages, berth.NodePorts, berth.NodeResources,
 		berth.NodeFeatures, berth.PodTolerations, berth.PodNodeSelector, berth.PodNodeAffinity, berth.PodResources,
-		berth.PodPodAffinity, berth.PodLabels,
+		berth.PodPodAffinity, berth.PodLabels, berth.PodPorts, berth.PodVolumes, berth.PodIdentity,
 	}}
 	h := berthtest.New(t, p, filterFunc(func(_ *berth.Cycle, pod berth.Pod, node berth.Node) *berth.Status {
 		answer = question(pod, node)
@@ -44,6 +44,10 @@ func TestTolerations(t *testing.T) {
 		{"taint not above", [3]string{"level", "5", "NoSchedule"}, []toleration{{"level", "Gt", "5", ""}}, false},
 		{"taint below", [3]string{"level", "-6", "NoSchedule"}, []toleration{{"level", "Lt", "5", ""}}, true},
 		{"no number", [3]string{"level", "low", "NoSchedule"}, []toleration{{"level", "Lt", "5", ""}}, false},
+		{"leading zeros", [3]string{"level", "007", "NoSchedule"}, []toleration{{"level", "Gt", "5", ""}}, false},
+		{"above zero", [3]string{"level", "7", "NoSchedule"}, []toleration{{"level", "Gt", "0", ""}}, true},
+		{"toleration with a sign", [3]string{"level", "7", "NoSchedule"}, []toleration{{"level", "Gt", "+5", ""}}, false},
+		{"out of range", [3]string{"level", "9223372036854775808", "NoSchedule"}, []toleration{{"level", "Gt", "5", ""}}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -159,5 +163,107 @@ func TestTable(t *testing.T) {
 		if got := table.Get(id); got != want {
 			t.Errorf("id %d: want %q, got %q", id, want, got)
 		}
+	}
+}
+
+func TestCovers(t *testing.T) {
+	key := berth.NewSymbol("node.kubernetes.io/unschedulable")
+	for name, tt := range map[string]struct {
+		pod  *berthtest.PodBuilder
+		want bool
+	}{
+		"none":         {berthtest.Pod("ns", "p"), false},
+		"everything":   {berthtest.Pod("ns", "p").Toleration("", "Exists", "", ""), true},
+		"the key":      {berthtest.Pod("ns", "p").Toleration(key.String(), "Equal", "", "NoSchedule"), true},
+		"other value":  {berthtest.Pod("ns", "p").Toleration(key.String(), "Equal", "yes", ""), false},
+		"other effect": {berthtest.Pod("ns", "p").Toleration(key.String(), "Exists", "", "NoExecute"), false},
+		"the second":   {berthtest.Pod("ns", "p").Toleration("gpu", "Exists", "", "").Toleration(key.String(), "Exists", "", ""), true},
+	} {
+		got := ask(t, tt.pod, berthtest.Node("n"), func(p berth.Pod, _ berth.Node) bool {
+			return p.Covers(key.ID(), 0, berth.NoSchedule)
+		})
+		if got != tt.want {
+			t.Errorf("%s: want %t, got %t", name, tt.want, got)
+		}
+	}
+}
+
+func TestPortConflict(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pod  *berthtest.PodBuilder
+		want int32
+	}{
+		"none":  {berthtest.Pod("ns", "p"), 0},
+		"free":  {berthtest.Pod("ns", "p").HostPort(8080), 0},
+		"taken": {berthtest.Pod("ns", "p").HostPort(8080).HostPort(80), 80},
+	} {
+		var port int32
+		ask(t, tt.pod, berthtest.Node("n").Pod(berthtest.Pod("ns", "other").HostPort(80)), func(p berth.Pod, n berth.Node) bool {
+			conflict, ok := p.PortConflict(n)
+			if ok {
+				port = conflict.HostPort()
+			}
+			return ok
+		})
+		if port != tt.want {
+			t.Errorf("%s: want port %d, got %d", name, tt.want, port)
+		}
+	}
+}
+
+func TestPodFields(t *testing.T) {
+	pod := berthtest.Pod("ns", "p").AssignedNode("n7").ImageVolume("weights", "weights:3").Claim("data")
+	ask(t, pod, berthtest.Node("n"), func(p berth.Pod, _ berth.Node) bool {
+		if p.AssignedNode() != "n7" {
+			t.Errorf("want the pod on n7, got %q", p.AssignedNode())
+		}
+		if first, second := p.Volumes().At(0).Image(), p.Volumes().At(1).Image(); first.String() != "weights:3" || second != 0 {
+			t.Errorf("want the image of the first volume only, got %q and %q", first, second)
+		}
+		return true
+	})
+}
+
+func TestSeveralReasons(t *testing.T) {
+	pod, node := berthtest.Pod("ns", "p"), berthtest.Node("n")
+	h := berthtest.New(t, &berth.Policy{Name: "reasons", Version: "1"}, filterFunc(func(*berth.Cycle, berth.Pod, berth.Node) *berth.Status {
+		first := berth.Unschedulable("no cpu")
+		both := first.And("no memory").And("no disk")
+		if first.Reason() != "no cpu" || both.Reason() != "no cpu" {
+			t.Errorf("want the first reason, got %q and %q", first.Reason(), both.Reason())
+		}
+		return both
+	}), nil)
+	want := berthtest.Verdict{Code: berthtest.Unschedulable, Reason: "no cpu; no memory; no disk"}
+	if got := h.Filter(pod, node)[0]; got != want {
+		t.Errorf("want %v, got %v", want, got)
+	}
+	if n := h.Cycle(pod).FilterAllocs(node); n != 0 {
+		t.Errorf("want no allocations, got %v", n)
+	}
+	var many *berth.Status
+	h = berthtest.New(t, &berth.Policy{Name: "many", Version: "1"}, filterFunc(func(*berth.Cycle, berth.Pod, berth.Node) *berth.Status {
+		many = berth.UnschedulableAndUnresolvable("0")
+		for _, r := range []string{"1", "2", "3", "4", "5", "6", "7", "8"} {
+			many = many.And(r)
+		}
+		return many
+	}), nil)
+	want = berthtest.Verdict{Code: berthtest.UnschedulableAndUnresolvable, Reason: "0; 1; 2; 3; 4; 5; 6; 7"}
+	if got := h.Filter(pod, node)[0]; got != want {
+		t.Errorf("want the first 8 reasons, %v, got %v", want, got)
+	}
+}
+
+func TestClusterSize(t *testing.T) {
+	seen := 0
+	filter := filterFunc(func(c *berth.Cycle, _ berth.Pod, _ berth.Node) *berth.Status {
+		seen = c.Nodes()
+		return nil
+	})
+	h := berthtest.New(t, &berth.Policy{Name: "size", Version: "1"}, filter, nil)
+	h.SetNodeCount(17)
+	if h.Filter(berthtest.Pod("ns", "p"), berthtest.Node("n")); seen != 17 {
+		t.Errorf("want 17 nodes, got %d", seen)
 	}
 }

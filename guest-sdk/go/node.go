@@ -84,8 +84,11 @@ func (n Node) Resources() List[NodeResource] {
 
 // Resource is what the node has of a resource; all its amounts are 0 where the
 // node has nothing of it. It reads NodeResources.
-func (n Node) Resource(name Symbol) NodeResource {
-	return NodeResource{n.rec, lookup(n.rec, abi.NodeResources, name.ID())}
+func (n Node) Resource(name Symbol) NodeResource { return n.ResourceByID(name.ID()) }
+
+// ResourceByID is Resource for a name that was read, as from the pod.
+func (n Node) ResourceByID(name ID) NodeResource {
+	return NodeResource{n.rec, lookup(n.rec, abi.NodeResources, name)}
 }
 
 // Ports are the host ports in use. It reads NodePorts.

@@ -41,6 +41,10 @@ func (p Pod) HostNetwork() bool { return p.meta().u32(abi.PodMetaFlags)&abi.PodH
 // NeverPreempts says whether the pod's preemption policy is Never.
 func (p Pod) NeverPreempts() bool { return p.meta().u32(abi.PodMetaFlags)&abi.PodNeverPreempt != 0 }
 
+// HasOwnRequests says whether the pod requests something as a whole, beside what
+// its containers request.
+func (p Pod) HasOwnRequests() bool { return p.meta().u32(abi.PodMetaFlags)&abi.PodOwnRequests != 0 }
+
 // QoS is a pod's quality of service class.
 type QoS uint32
 
@@ -54,8 +58,8 @@ const (
 // QoS is the pod's quality of service class.
 func (p Pod) QoS() QoS { return QoS(p.meta().u32(abi.PodMetaQoS)) }
 
-// Name is the pod's name. It reads PodIdentity, as do UID, Created, Deletion
-// and NominatedNode.
+// Name is the pod's name. It reads PodIdentity, as do UID, Created, Deletion,
+// NominatedNode and AssignedNode.
 func (p Pod) Name() string { return p.identity().str(abi.PodIdentityName) }
 
 // UID is the pod's UID.
@@ -69,6 +73,10 @@ func (p Pod) Deletion() int64 { return p.identity().i64(abi.PodIdentityDeletion)
 
 // NominatedNode is the node that preemption makes room on for the pod.
 func (p Pod) NominatedNode() string { return p.identity().str(abi.PodIdentityNominatedNode) }
+
+// AssignedNode is the node that the pod is on or bound to, empty where there is
+// none yet.
+func (p Pod) AssignedNode() string { return p.identity().str(abi.PodIdentityNode) }
 
 // Labels are the pod's labels. It reads PodLabels, as do LabelID, Label,
 // HasLabel and LabelIs.

@@ -110,6 +110,9 @@ func (v Volume) Claim() string { return item(v).str(abi.VolumeClaim) }
 // Kind is the name of the volume's source, like persistentVolumeClaim.
 func (v Volume) Kind() ID { return item(v).id(abi.VolumeKind) }
 
+// Image is the reference of an image volume, 0 for another volume.
+func (v Volume) Image() ID { return item(v).id(abi.VolumeImage) }
+
 // Gate is a scheduling gate.
 type Gate item
 

@@ -68,6 +68,7 @@ func printPod(p *printer, o Pod) {
 				p.str("name", v.Name())
 				p.str("claim", v.Claim())
 				p.id("kind", v.Kind())
+				p.id("image", v.Image())
 			})
 		},
 		abi.PodGates: func() { printList(p, "pod.gates", o.Gates(), func(g Gate) { p.id("name", g.Name()) }) },
@@ -79,6 +80,7 @@ func printPod(p *printer, o Pod) {
 				p.num("created", o.Created())
 				p.num("deletion", o.Deletion())
 				p.str("nominated_node", o.NominatedNode())
+				p.str("node", o.AssignedNode())
 			})
 		},
 	})

@@ -14,15 +14,16 @@ type Code = abi.Code
 
 // Status is what a point answers. A nil *Status is Success.
 //
-// The reason is constant text, without names of pods or nodes or numbers: the
+// A reason is constant text, without names of pods or nodes or numbers: the
 // scheduler counts equal reasons over all nodes and shows "12 node(s) belong to
 // another team", which it can't if each node has its own. A constant one also
-// costs nothing: a status of a code and reason is made once and kept.
+// costs nothing: a status of a code and reasons is made once and kept.
 type Status struct {
 	code   Code
 	reason string
-	ref    stringRef
-	ptr    uint32 // of ref in guest memory, once published
+	more   *Status // holds the next reason; its code says nothing
+	refs   []stringRef
+	ptr    uint32 // of refs in guest memory, once published
 }
 
 // Code is the status's code; that of nil is Success.
@@ -33,7 +34,7 @@ func (s *Status) Code() Code {
 	return s.code
 }
 
-// Reason is the status's reason; that of nil is empty.
+// Reason is the status's first reason; that of nil is empty.
 func (s *Status) Reason() string {
 	if s == nil {
 		return ""
@@ -56,6 +57,36 @@ func UnschedulableAndUnresolvable(reason string) *Status {
 
 // Error says that the policy couldn't decide. The pod is tried again soon.
 func Error(reason string) *Status { return newStatus(abi.Error, reason) }
+
+// And adds a reason, behind those that the status has, as where a node lacks
+// two resources. It returns a status of its own and leaves s as it is, so it
+// works as append does:
+//
+//	s = s.And("Insufficient memory")
+//
+// A status has at most 8 reasons; And returns s where it has as many. It panics
+// on Success, nil or Skip, which have no reasons.
+func (s *Status) And(reason string) *Status {
+	if s == nil || s.code == abi.Skip {
+		panic("berth: a status that rejects nothing has no reasons")
+	}
+	n := 1
+	for m := s.more; m != nil; m = m.more {
+		n++
+	}
+	if n >= abi.MaxReasons {
+		return s
+	}
+	return s.with(newStatus(s.code, reason))
+}
+
+// with is s with one more reason at its end.
+func (s *Status) with(last *Status) *Status {
+	if s.more != nil {
+		last = s.more.with(last)
+	}
+	return chain(s.code, s.reason, last)
+}
 
 // AsStatus is Error with the error's text; nil for nil.
 func AsStatus(err error) *Status {
@@ -85,17 +116,20 @@ const maxStatuses = 64
 // them. Both need lock.
 var statuses, unkept []*Status
 
-func newStatus(code Code, reason string) *Status {
+func newStatus(code Code, reason string) *Status { return chain(code, reason, nil) }
+
+// chain is a status whose further reasons are those of another one.
+func chain(code Code, reason string, more *Status) *Status {
 	reason = cut(reason, abi.MaxReasonBytes)
 	lock()
 	defer unlock()
 	for _, s := range statuses {
-		if s.code == code && s.reason == reason {
+		if s.code == code && s.reason == reason && s.more == more {
 			return s
 		}
 	}
 	// The reason may be in a record that the host overwrites after the call.
-	s := &Status{code: code, reason: string([]byte(reason))}
+	s := &Status{code: code, reason: string([]byte(reason)), more: more}
 	if len(statuses) < maxStatuses {
 		statuses = append(statuses, s)
 	} else {
@@ -132,9 +166,12 @@ func (s *Status) publish(lenAt, ptrAt unsafe.Pointer) {
 		return
 	}
 	if s.ptr == 0 || !addressesLast {
-		s.ref = refTo(s.reason)
-		s.ptr = address(unsafe.Pointer(&s.ref), abi.StringRefSize)
+		s.refs = s.refs[:0]
+		for m := s; m != nil; m = m.more {
+			s.refs = append(s.refs, refTo(m.reason))
+		}
+		s.ptr = address(unsafe.Pointer(&s.refs[0]), len(s.refs)*abi.StringRefSize)
 	}
-	setU32(lenAt, 0, 1)
+	setU32(lenAt, 0, uint32(len(s.refs)))
 	setU32(ptrAt, 0, s.ptr)
 }

@@ -68,23 +68,41 @@ func (t Toleration) Seconds() int64 { return item(t).i64(abi.TolerationSeconds) 
 
 // Tolerates says whether the toleration covers a taint.
 func (t Toleration) Tolerates(taint Taint) bool {
-	if e := t.Effect(); e != AnyEffect && e != taint.Effect() {
+	return t.Covers(taint.Key(), taint.Value(), taint.Effect())
+}
+
+// Covers is Tolerates for a taint that no node has.
+func (t Toleration) Covers(key, value ID, effect Effect) bool {
+	if e := t.Effect(); e != AnyEffect && e != effect {
 		return false
 	}
-	if k := t.Key(); k != 0 && k != taint.Key() {
+	if k := t.Key(); k != 0 && k != key {
 		return false
 	}
 	switch t.Operator() {
 	case Exists:
 		return true
 	case Equal:
-		return t.Value() == taint.Value()
+		return t.Value() == value
 	case Gt:
-		return compare(taint.Value(), t.Value()) > 0
+		return canonical(value) && canonical(t.Value()) && compare(value, t.Value()) > 0
 	case Lt:
-		return compare(taint.Value(), t.Value()) < 0
+		return canonical(value) && canonical(t.Value()) && compare(value, t.Value()) < 0
 	}
 	return false
+}
+
+// canonical says whether a whole number is written as people do: the scheduler
+// takes 007 and +7 for numbers in labels, but not in taints.
+func canonical(id ID) bool {
+	s := id.String()
+	if s == "0" {
+		return true
+	}
+	if s != "" && s[0] == '-' {
+		s = s[1:]
+	}
+	return s != "" && '1' <= s[0] && s[0] <= '9'
 }
 
 // compare is the sign of a - b, 0 where one isn't a whole number.
@@ -106,9 +124,15 @@ func compare(a, b ID) int {
 // Tolerates says whether one of the pod's tolerations covers a taint. It reads
 // PodTolerations.
 func (p Pod) Tolerates(taint Taint) bool {
+	return p.Covers(taint.Key(), taint.Value(), taint.Effect())
+}
+
+// Covers is Tolerates for a taint that no node has, as the one that the
+// scheduler takes a cordoned node to have.
+func (p Pod) Covers(key, value ID, effect Effect) bool {
 	l := p.Tolerations()
 	for i := range l.len {
-		if l.at(i).Tolerates(taint) {
+		if l.at(i).Covers(key, value, effect) {
 			return true
 		}
 	}

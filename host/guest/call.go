@@ -15,6 +15,7 @@ type Call struct {
 	Phase  abi.Phase
 	Cycle  uint64
 	Now    int64 // Unix nanoseconds
+	Total  int   // nodes in the snapshot
 	NoPod  bool
 	Nodes  []NodeRef
 	State  uint32
@@ -146,6 +147,7 @@ func (in *Instance) writeFrame(c *Call, resultLen uint32) error {
 	}
 	le.PutUint32(b[abi.FrameResultPtr:], in.result.ptr)
 	le.PutUint32(b[abi.FrameResultLen:], resultLen)
+	le.PutUint32(b[abi.FrameCluster:], uint32(c.Total))
 	in.now = c.Now
 	in.wasi.SetClock(c.Now)
 	return in.write(c.Point, in.frame.ptr, b)

@@ -47,10 +47,17 @@ func (o oracle) pod(p *v1.Pod) record {
 	if p.Spec.RuntimeClassName != nil {
 		meta["runtime_class"] = clean(*p.Spec.RuntimeClassName)
 	}
+	if r := p.Spec.Resources; r != nil {
+		for name := range r.Requests {
+			if name == v1.ResourceCPU || name == v1.ResourceMemory || strings.HasPrefix(string(name), "hugepages-") {
+				meta["flags"] = meta["flags"].(int64) | abi.PodOwnRequests
+			}
+		}
+	}
 	put("pod.meta", meta)
 	put("pod.identity", fields{
 		"name": clean(p.Name), "uid": clean(string(p.UID)), "created": unix(&p.CreationTimestamp), "deletion": unix(p.DeletionTimestamp),
-		"nominated_node": clean(p.Status.NominatedNodeName),
+		"nominated_node": clean(p.Status.NominatedNodeName), "node": clean(p.Spec.NodeName),
 	})
 	r["pod.labels"], r["pod.annotations"], r["pod.node_selector"] = o.pairs(p.Labels), o.pairs(p.Annotations), o.pairs(p.Spec.NodeSelector)
 	for _, w := range p.OwnerReferences {
@@ -128,7 +135,10 @@ func (o oracle) pod(p *v1.Pod) record {
 		put("pod.spread", f)
 	}
 	for _, v := range p.Spec.Volumes {
-		f := fields{"name": clean(v.Name), "claim": "", "kind": sourceName(v.VolumeSource)}
+		f := fields{"name": clean(v.Name), "claim": "", "kind": sourceName(v.VolumeSource), "image": ""}
+		if v.Image != nil {
+			f["image"] = clean(v.Image.Reference)
+		}
 		if v.PersistentVolumeClaim != nil {
 			f["claim"] = clean(v.PersistentVolumeClaim.ClaimName)
 		} else if v.Ephemeral != nil {

@@ -4,6 +4,7 @@ package view
 
 import (
 	v1 "k8s.io/api/core/v1"
+	podresource "k8s.io/component-helpers/resource"
 	"k8s.io/component-helpers/storage/ephemeral"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
@@ -77,6 +78,9 @@ func (e *Encoder) podMeta(pod *v1.Pod) {
 	if p := pod.Spec.PreemptionPolicy; p != nil && *p == v1.PreemptNever {
 		flags |= abi.PodNeverPreempt
 	}
+	if podresource.IsPodLevelRequestsSet(pod) {
+		flags |= abi.PodOwnRequests
+	}
 	e.w.u32(off+abi.PodMetaFlags, flags)
 	if c := pod.Spec.RuntimeClassName; c != nil {
 		e.w.u32(off+abi.PodMetaRuntimeClass, e.id(*c))
@@ -91,6 +95,7 @@ func (e *Encoder) podIdentity(pod *v1.Pod) {
 	e.w.i64(off+abi.PodIdentityCreated, seconds(&pod.CreationTimestamp))
 	e.w.i64(off+abi.PodIdentityDeletion, seconds(pod.DeletionTimestamp))
 	e.w.text(off+abi.PodIdentityNominatedNode, pod.Status.NominatedNodeName)
+	e.w.text(off+abi.PodIdentityNode, pod.Spec.NodeName)
 }
 
 func (e *Encoder) podOwners(pod *v1.Pod) {
@@ -204,6 +209,9 @@ func (e *Encoder) podVolumes(pod *v1.Pod) {
 			e.w.text(off+abi.VolumeClaim, ephemeral.VolumeClaimName(pod, v))
 		}
 		e.w.u32(off+abi.VolumeKind, e.id(volumeKind(&v.VolumeSource)))
+		if v.Image != nil {
+			e.w.u32(off+abi.VolumeImage, e.id(v.Image.Reference))
+		}
 		off += abi.VolumeSize
 	}
 }

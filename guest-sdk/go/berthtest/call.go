@@ -17,6 +17,7 @@ type request struct {
 	phase       abi.Phase
 	cycle       uint64
 	now         int64
+	cluster     uint32
 	state       uint32
 	pod         uint32
 	who         *PodBuilder // the pod, nil where there is none
@@ -88,6 +89,7 @@ func prepare(q request) *prepared {
 	le.PutUint32(f[abi.FrameArgLen:], q.argLen)
 	le.PutUint32(f[abi.FrameResultPtr:], p.result)
 	le.PutUint32(f[abi.FrameResultLen:], p.resultLen)
+	le.PutUint32(f[abi.FrameCluster:], q.cluster)
 	p.clear(info.Item)
 	return p
 }

@@ -13,6 +13,7 @@ type Cycle struct {
 	h     *Host
 	id    uint64
 	now   int64
+	nodes uint32
 	pod   *PodBuilder
 	state uint32
 }
@@ -20,7 +21,7 @@ type Cycle struct {
 // Cycle begins a cycle.
 func (h *Host) Cycle(pod *PodBuilder) *Cycle {
 	h.cycles++
-	return &Cycle{h: h, id: h.cycles, now: h.now, pod: pod}
+	return &Cycle{h: h, id: h.cycles, now: h.now, nodes: h.nodes, pod: pod}
 }
 
 // End ends the cycle: the policy forgets its state and that of all clones.
@@ -45,7 +46,7 @@ func (c *Cycle) Clone() *Cycle {
 // request puts records into guest memory; free removes them. The argument is a
 // pod, raw scores, a tree for a value record, or nil.
 func (c *Cycle) request(point abi.Point, phase abi.Phase, nodes []*NodeBuilder, arg any) (q request, free func()) {
-	q = request{point: point, phase: phase, cycle: c.id, now: c.now, state: c.state, who: c.pod, rejected: point == abi.PostFilter}
+	q = request{point: point, phase: phase, cycle: c.id, now: c.now, cluster: c.nodes, state: c.state, who: c.pod, rejected: point == abi.PostFilter}
 	var all []uint32
 	put := func(r *record) uint32 {
 		at := r.alloc()

@@ -23,6 +23,7 @@ type Host struct {
 	nodeMask, podMask uint32
 	cycles            uint64
 	now               int64
+	nodes             uint32
 	logs              []string
 	world             world
 	asked             []Intent
@@ -138,6 +139,14 @@ func (h *Host) Schema() any { return h.description.Schema }
 func (h *Host) SetNow(now time.Time) {
 	if !h.description.Pure {
 		h.now = now.UnixNano()
+	}
+}
+
+// SetNodeCount sets what Cycle.Nodes says in cycles from now on. A pure policy
+// sees none.
+func (h *Host) SetNodeCount(n int) {
+	if !h.description.Pure {
+		h.nodes = uint32(n)
 	}
 }
 

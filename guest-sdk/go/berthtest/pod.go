@@ -19,7 +19,7 @@ type PodBuilder struct {
 	flags                uint32
 	created, deletion    int64
 	started              int64
-	nominatedNode        string
+	nominatedNode, node  string
 	labels, annotations  map[string]string
 	owners               []owner
 	requests, limits     map[string]int64
@@ -40,7 +40,7 @@ type owner struct{ apiVersion, kind, name string }
 
 type toleration struct{ key, op, value, effect string }
 
-type volume struct{ name, claim, kind string }
+type volume struct{ name, claim, kind, image string }
 
 // Pod returns a pod that requests nothing.
 func Pod(namespace, name string) *PodBuilder {
@@ -137,6 +137,12 @@ func (p *PodBuilder) NominatedNode(name string) *PodBuilder {
 	return p
 }
 
+// AssignedNode sets the node that the pod is on or bound to.
+func (p *PodBuilder) AssignedNode(name string) *PodBuilder {
+	p.node = name
+	return p
+}
+
 // Request sets what the pod requests of a resource: cpu in millicores,
 // everything else in its unit.
 func (p *PodBuilder) Request(resource string, amount int64) *PodBuilder {
@@ -183,13 +189,19 @@ func (p *PodBuilder) HostPort(number int32) *PodBuilder {
 
 // Claim adds a volume of a persistent volume claim.
 func (p *PodBuilder) Claim(name string) *PodBuilder {
-	p.volumes = append(p.volumes, volume{name, name, "persistentVolumeClaim"})
+	p.volumes = append(p.volumes, volume{name, name, "persistentVolumeClaim", ""})
+	return p
+}
+
+// ImageVolume adds a volume of an image.
+func (p *PodBuilder) ImageVolume(name, reference string) *PodBuilder {
+	p.volumes = append(p.volumes, volume{name, "", "image", reference})
 	return p
 }
 
 // Volume adds a volume of another kind, like configMap.
 func (p *PodBuilder) Volume(name, kind string) *PodBuilder {
-	p.volumes = append(p.volumes, volume{name, "", kind})
+	p.volumes = append(p.volumes, volume{name, "", kind, ""})
 	return p
 }
 

@@ -23,6 +23,7 @@ func (p *PodBuilder) record(mask uint32) *record {
 		r.i64(at+abi.PodIdentityCreated, p.created)
 		r.i64(at+abi.PodIdentityDeletion, p.deletion)
 		r.str(at+abi.PodIdentityNominatedNode, p.nominatedNode)
+		r.str(at+abi.PodIdentityNode, p.node)
 	})
 	r.pairs(abi.PodLabels, p.labels)
 	r.annotations(abi.PodAnnotations, p.annotations)
@@ -67,6 +68,7 @@ func (p *PodBuilder) record(mask uint32) *record {
 		r.str(at+abi.VolumeName, v.name)
 		r.str(at+abi.VolumeClaim, v.claim)
 		r.id(at+abi.VolumeKind, v.kind)
+		r.id(at+abi.VolumeImage, v.image)
 	})
 	list(r, abi.PodGates, abi.GateSize, p.gates, r.id)
 	var groups []string

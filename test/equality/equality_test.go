@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package equality
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/kubernetes/pkg/features"
+	"pgregory.net/rapid"
+)
+
+var full = flag.Bool("full", false, "as many scenes as make equality plays, and its last line")
+
+// Scenes for each subject: fullScenes in make equality, shortScenes in go test.
+const (
+	fullScenes  = 2500
+	shortScenes = 60
+)
+
+// total is what the process compared.
+var total struct{ policies, clusters, comparisons, differences int }
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	set := func(name, value string) {
+		given := false
+		flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+		if given {
+			return
+		}
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	set("rapid.seed", strconv.FormatUint(rand.Uint64N(1<<32)+1, 10))
+	scenes := shortScenes
+	if *full {
+		scenes = fullScenes
+	}
+	set("rapid.checks", strconv.Itoa(scenes))
+	fmt.Fprintf(os.Stderr, "equality: seed %s, %s scenes a policy\n", flag.Lookup("rapid.seed").Value, flag.Lookup("rapid.checks").Value)
+	code := m.Run()
+	if *full {
+		fmt.Printf("equality: policies=%d clusters=%d comparisons=%d differences=%d\n", total.policies, total.clusters, total.comparisons, total.differences)
+	}
+	os.Exit(code)
+}
+
+// TestEquality plays random scenes with each port and its original.
+func TestEquality(t *testing.T) {
+	gates := utilfeature.DefaultFeatureGate
+	// The SDK compares numbers in tolerations whatever the gate says, since the
+	// API server lets them pass only with it.
+	featuregatetesting.SetFeatureGateDuringTest(t, gates, features.TaintTolerationComparisonOperators, true)
+	for i := range subjects {
+		s := &subjects[i]
+		t.Run(s.name, func(t *testing.T) {
+			r := newRig(t, s)
+			total.policies++
+			generator := scenes(s.focus)
+			rapid.Check(t, func(t *rapid.T) {
+				sc := generator.Draw(t, "scene")
+				answers, differences := r.compare(sc)
+				total.clusters++
+				total.comparisons += answers
+				total.differences += len(differences)
+				if len(differences) > 0 {
+					t.Fatalf("%d differences:\n%s", len(differences), strings.Join(differences[:min(len(differences), 10)], "\n"))
+				}
+			})
+		})
+	}
+}
