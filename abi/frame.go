@@ -23,6 +23,7 @@ const (
 	FrameResultLen  = 64
 	FrameFlags      = 68
 	FrameCluster    = 72
+	FrameGroup      = 76
 	FrameSize       = 96
 )
 
@@ -39,13 +40,14 @@ var FrameStruct = &Struct{"frame", FrameSize, []Field{
 	{"pod_len", FramePodLen, U32, "its bytes"},
 	{"nodes_ptr", FrameNodesPtr, Ptr, "array of node_ref; in normalize_score they are all zero"},
 	{"nodes_len", FrameNodesLen, U32, "number of nodes of this call"},
-	{"state", FrameState, U32, "handle of the cycle state that pre_filter returned; 0 is none"},
+	{"state", FrameState, U32, "handle of the cycle state that pre_filter, or of a group's that generate_placements returned; 0 is none"},
 	{"arg_ptr", FrameArgPtr, Ptr, "add_pod, remove_pod: view record of the other pod; normalize_score: i64 scores, one a node; else a value record"},
 	{"arg_len", FrameArgLen, U32, "its bytes"},
 	{"result_ptr", FrameResultPtr, Ptr, "where the guest writes its result, items behind it"},
 	{"result_len", FrameResultLen, U32, "bytes there"},
 	{"flags", FrameFlags, Flags, "0 in this version"},
 	{"cluster", FrameCluster, U32, "number of nodes in the scheduler's snapshot; 0 outside a cycle and for pure policies"},
+	{"group", FrameGroup, U32, "in the cycle of a pod group's pod: handle of the state that generate_placements returned for the group; else 0"},
 }}
 
 // Offsets in a node reference. A frame's nodes are an array of them.

@@ -92,7 +92,7 @@ func Records() []PointKeys {
 		{PostBind, Whole, node, nil, nil},
 		{SignPod, Whole, nil, nil, []KeyInfo{{"key", "string", "pods are alike only if theirs are equal, too", false}}},
 		{PodGroupPostFilter, Begin, group, []KeyInfo{{"nodes", "list of strings", "these nodes: they are the next frame's nodes; names of no node are left out", false}, {"dry_run", "list of maps", "node and uid of pods: would the group fit without them?", false}}, []KeyInfo{{"nodes", "map", "the node that each pod, by UID, is nominated to", false}}},
-		{PodGroupPostFilter, Step, step, []KeyInfo{{"nodes", "list of strings", "as in begin", false}, {"dry_run", "list of maps", "as in begin", false}}, []KeyInfo{{"nodes", "map", "the node that each pod, by UID, is nominated to", false}}},
+		{PodGroupPostFilter, Step, []KeyInfo{{"answers", "list of maps", "to dry_run: one, of code, reasons, and nodes, a map of which pod by UID would get which node", false}}, []KeyInfo{{"nodes", "list of strings", "as in begin", false}, {"dry_run", "list of maps", "as in begin", false}}, []KeyInfo{{"nodes", "map", "the node that each pod, by UID, is nominated to", false}}},
 		{GeneratePlacements, Begin, group, nil, nil},
 		{GeneratePlacements, End, nil, nil, []KeyInfo{{"placements", "list of maps", "name, which no other has, and nodes, a list of names; none is no placement", true}}},
 		{ScorePlacement, Begin, append(group[:1:1], KeyInfo{"placement", "string", "name", true}, KeyInfo{"assignments", "list of maps", "uid and node of each pod", true}), nil, nil},

@@ -71,7 +71,8 @@ type cyclePolicy struct {
 	gen      uint64         // generation of the instance that holds the states
 	states   bool           // the guest holds states of this cycle
 	faults   int
-	charged  bool // a fault counts for the policy's health
+	group    *groupPolicy // the same version in the cycle of the pod's group; nil if there is none
+	charged  bool         // a fault counts for the policy's health
 	failed   *guest.Fault
 	chunk    int      // nodes of the next guest call of filter
 	next     int      // place in cycle.order of the next node to go along
@@ -133,6 +134,9 @@ func (h *Host) begin(state fwk.CycleState, profile string, pod *v1.Pod, nodes []
 	c := &cycle{id: h.cycles, host: h, set: set, profile: profile, pod: pod, now: h.clock().UnixNano(), nodes: len(nodes), group: group, policies: policies}
 	h.noteNodes(set, nodes)
 	cs := &cycleState{cycle: c, states: make([]uint32, len(c.policies)), owned: make([]bool, len(c.policies))}
+	if group != nil {
+		joinPolicies(policies, state.GetPodGroupSchedulingCycle())
+	}
 	state.Write(stateKey, cs)
 	runtime.AddCleanup(cs, func(c *cycle) { c.end() }, c)
 	h.open = append(h.open, c)
@@ -250,7 +254,7 @@ func (cp *cyclePolicy) enter(c *cycle, p abi.Point) *guest.Fault {
 // call runs one guest call with its accounts. The caller holds mu and entered.
 func (cp *cyclePolicy) call(c *cycle, call *guest.Call) error {
 	v := cp.version
-	call.Cycle = c.id
+	call.Cycle, call.Group = c.id, cp.group.state()
 	if !v.desc.Pure {
 		call.Now, call.Total = c.now, c.nodes
 	}

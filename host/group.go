@@ -180,6 +180,44 @@ func (h *Host) beginGroup(state fwk.PodGroupCycleState, profile string, handle f
 	return cs, nil
 }
 
+// groupPolicy is a policy in the cycle of a group's own points.
+type groupPolicy struct {
+	cs *cycleState
+	i  int
+}
+
+// joinPolicies lets the policies of a pod's cycle know what they keep for its
+// group.
+func joinPolicies(policies []*cyclePolicy, state fwk.PodGroupCycleState) {
+	d, err := state.Read(stateKey)
+	if err != nil {
+		return // no point of the group was reached
+	}
+	cs, ok := d.(*cycleState)
+	if !ok {
+		return
+	}
+	for _, cp := range policies {
+		for i, x := range cs.policies {
+			if x.version == cp.version && cp.version != nil {
+				cp.group = &groupPolicy{cs, i}
+			}
+		}
+	}
+}
+
+// state is the handle of what the policy keeps for the group, 0 for none: it
+// dies with its instance. The caller holds the version's lock.
+func (g *groupPolicy) state() uint32 {
+	if g == nil {
+		return 0
+	}
+	if cp := g.cs.policies[g.i]; !cp.states || cp.gen != cp.version.gen || cp.version.inst.Dead() {
+		return 0
+	}
+	return g.cs.states[g.i]
+}
+
 func matchesAll(e *entry, profile string, pods []*v1.Pod) bool {
 	for _, p := range pods {
 		if !e.matches(profile, p) {

@@ -12,6 +12,7 @@ type Cycle struct {
 	now    int64
 	handle uint32
 	nodes  uint32
+	group  uint32              // handle of the state of the pod's group
 	space  *space              // of what it reads
 	reply  reply               // what it answers beside a status
 	finish func(*Cycle, frame) // writes the reply; nil where there is none
@@ -36,10 +37,13 @@ type State interface {
 
 // SetState keeps v for the cycle's later points, in place of what was kept
 // before; StateOf finds it. It may be called in PreFilter and PreScore and, where
-// there is state already, in AddPod and RemovePod. Anywhere else it panics.
+// there is state already, in AddPod and RemovePod. In GeneratePlacements it is
+// the group's state, which the points of the group find by StateOf and those of
+// its pods by GroupStateOf; in ScorePlacement it is that of one placement.
+// Anywhere else it panics.
 func (c *Cycle) SetState(v State) {
 	switch c.point {
-	case abi.PreFilter, abi.PreScore:
+	case abi.PreFilter, abi.PreScore, abi.GeneratePlacements, abi.ScorePlacement:
 	case abi.AddPod, abi.RemovePod:
 		if c.handle == 0 {
 			panic("berth: SetState in " + pointName(c.point) + ": PreFilter set no state")
@@ -63,8 +67,17 @@ var (
 //		return s
 //	}
 func StateOf[T State](c *Cycle) (T, *Status) {
+	return stateAs[T](c.guest.states.get(c.handle, c.id, c.point))
+}
+
+// GroupStateOf is StateOf for the state that GeneratePlacements set for the
+// group of the cycle's pod. It must not be changed.
+func GroupStateOf[T State](c *Cycle) (T, *Status) {
+	return stateAs[T](c.guest.states.get(c.group, c.id, abi.GeneratePlacements))
+}
+
+func stateAs[T State](v State) (T, *Status) {
 	var none T
-	v := c.guest.states.get(c.handle, c.id, c.point)
 	if v == nil {
 		return none, noState
 	}
@@ -86,6 +99,7 @@ type stateEntry struct {
 	handle uint32
 	cycle  uint64
 	scores bool // set in PreScore without one from PreFilter
+	trial  bool // set in ScorePlacement: of one placement
 	value  State
 }
 
@@ -129,11 +143,12 @@ func (st *states) get(handle uint32, cycle uint64, point abi.Point) State {
 }
 
 func (st *states) set(handle uint32, cycle uint64, point abi.Point, v State) uint32 {
-	if e := st.lookup(handle, cycle, point); e != nil {
+	trial := point == abi.ScorePlacement
+	if e := st.lookup(handle, cycle, point); e != nil && e.trial == trial {
 		e.value = v
 		return e.handle
 	}
-	return st.add(stateEntry{cycle: cycle, scores: point == abi.PreScore, value: v})
+	return st.add(stateEntry{cycle: cycle, scores: point == abi.PreScore, trial: trial, value: v})
 }
 
 func (st *states) add(e stateEntry) uint32 {

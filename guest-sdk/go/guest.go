@@ -35,7 +35,7 @@ func (g *guest) begin(f frame) {
 	g.cycle = Cycle{
 		guest: g, point: f.point(),
 		id: u64(f.at, abi.FrameCycle), now: i64(f.at, abi.FrameNow), handle: u32(f.at, abi.FrameState),
-		nodes: u32(f.at, abi.FrameCluster),
+		nodes: u32(f.at, abi.FrameCluster), group: u32(f.at, abi.FrameGroup),
 		space: &g.space,
 	}
 	g.space.reset()

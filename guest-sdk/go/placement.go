@@ -7,12 +7,14 @@ import "iter"
 // PlacementGeneratePlugin proposes where a pod group may go: sets of nodes, each
 // of which is then tried. It sees every node, in any number of calls.
 type PlacementGeneratePlugin interface {
-	// GeneratePlacementsBegin is called before the first node.
+	// GeneratePlacementsBegin is called before the first node. Skip leaves the
+	// group to the next policy, and to the scheduler's own plugin; Unschedulable,
+	// here and later, turns it down.
 	GeneratePlacementsBegin(c *Cycle, group Group) *Status
 	// GeneratePlacementsNode is called for each node. Any status but Success ends
 	// the attempt.
 	GeneratePlacementsNode(c *Cycle, group Group, node Node) *Status
-	// GeneratePlacementsEnd returns the sets.
+	// GeneratePlacementsEnd returns the sets, each with a name of its own.
 	GeneratePlacementsEnd(c *Cycle, group Group) ([]Placement, *Status)
 }
 

@@ -15,7 +15,7 @@ type placementPlugin struct {
 	score     PlacementScorePlugin
 	normalize NormalizePlacementScorePlugin
 
-	arg Object // of the begin
+	arg Object // of begin
 }
 
 var placementPoints = []servedPoint{
@@ -99,6 +99,7 @@ func (g *guest) generatePlacements(f frame, phase abi.Phase) bool {
 	default:
 		return false
 	}
+	f.state(c.handle)
 	f.done(s)
 	return true
 }
@@ -123,6 +124,7 @@ func (g *guest) scorePlacement(f frame, phase abi.Phase) bool {
 	default:
 		return false
 	}
+	f.state(c.handle)
 	f.done(s)
 	return true
 }

@@ -19,6 +19,7 @@ type Call struct {
 	NoPod  bool
 	Nodes  []NodeRef
 	State  uint32
+	Group  uint32 // state of the pod's group
 	Arg    []byte
 	budget uint64 // 0: by the point
 }
@@ -34,7 +35,7 @@ type Verdict struct {
 // caller may use one Result for many calls.
 type Result struct {
 	Verdict            // of the call as a whole
-	State    uint32    // pre_filter
+	State    uint32    // pre_filter, and generate_placements for a group
 	List     []string  // pre_filter: node names
 	ListSet  bool      // List counts, even when empty
 	Verdicts []Verdict // one a node, where the point has items
@@ -145,6 +146,7 @@ func (in *Instance) writeFrame(c *Call, resultLen uint32) error {
 		le.PutUint32(b[abi.FrameArgPtr:], in.arg.ptr)
 		le.PutUint32(b[abi.FrameArgLen:], uint32(len(c.Arg)))
 	}
+	le.PutUint32(b[abi.FrameGroup:], c.Group)
 	le.PutUint32(b[abi.FrameResultPtr:], in.result.ptr)
 	le.PutUint32(b[abi.FrameResultLen:], resultLen)
 	le.PutUint32(b[abi.FrameCluster:], uint32(c.Total))

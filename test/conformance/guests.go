@@ -38,6 +38,7 @@ const (
 	chameleonBlind = "chameleon-blind"
 	stateful       = "stateful"
 	nodesets       = "nodesets"
+	placer         = "placer"
 )
 
 var builds = map[string]func() ([]byte, error){
@@ -47,6 +48,7 @@ var builds = map[string]func() ([]byte, error){
 	chameleonBlind: buildOnce("chameleon", "-X main.blind=yes"),
 	stateful:       buildOnce("stateful", ""),
 	nodesets:       buildOnce("nodesets", ""),
+	placer:         buildOnce("placer", ""),
 }
 
 // goGuest builds a guest, once a process.

@@ -36,6 +36,7 @@ var cases = []struct {
 	{"Arguments", testArgs},
 	{"Equal", testEqual},
 	{"Gang", testGang},
+	{"Placement", testPlacement},
 	{"Several", testSeveral},
 	{"Mixing", testMixing},
 	{"C1 rejected the first time only", testFirstCall},

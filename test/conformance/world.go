@@ -73,6 +73,8 @@ type Setting struct {
 	Scorers []config.Plugin
 	// Gang adds what schedules pod groups; its feature gate must be on.
 	Gang bool
+	// Generator proposes placements of pod groups; "" is nobody.
+	Generator string
 	// Parallelism of the framework; 0 is 16.
 	Parallelism int32
 	// Options are the host's.
@@ -123,6 +125,10 @@ func (e Engine) NewWorld(t testing.TB, s Setting) *World {
 		w.Host = e.Host(s.Options)
 		factory = w.Host.Registry()[host.Name]
 	}
+	registry := frameworkruntime.Registry{host.Name: w.capture(factory)}
+	if w.Host != nil {
+		registry[host.PlacementName] = w.Host.Registry()[host.PlacementName]
+	}
 	profiles := w.profiles(s)
 	parallelism := s.Parallelism
 	if parallelism == 0 {
@@ -131,7 +137,7 @@ func (e Engine) NewWorld(t testing.TB, s Setting) *World {
 	sched, err := scheduler.New(ctx, w.Client, w.Informers, nil,
 		func(string) events.EventRecorderLogger { return w.Events },
 		scheduler.WithProfiles(profiles...),
-		scheduler.WithFrameworkOutOfTreeRegistry(frameworkruntime.Registry{host.Name: w.capture(factory)}),
+		scheduler.WithFrameworkOutOfTreeRegistry(registry),
 		scheduler.WithParallelism(parallelism),
 		scheduler.WithNodeInfoSnapshot(w.snapshot),
 		scheduler.WithPodInitialBackoffSeconds(1),
@@ -207,6 +213,9 @@ func (w *World) profiles(s Setting) []config.KubeSchedulerProfile {
 		if s.Gang {
 			p.MultiPoint.Enabled = append(p.MultiPoint.Enabled, config.Plugin{Name: names.GangScheduling})
 			p.PodGroupPostFilter = set(host.Name, names.DefaultPreemption)
+		}
+		if s.Generator != "" {
+			p.PlacementGenerate = set(s.Generator)
 		}
 		if s.Native != nil { // it has neither point
 			p.PostFilter, p.Bind = set(names.DefaultPreemption), set(names.DefaultBinder)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command placer is a guest for tests: it proposes placements of pod groups by
-// zone, ranks them by their free CPU, and does what a group's label do says, good
-// or bad.
+// zone, ranks them by their free CPU, makes room for groups, and does what a
+// group's label do says, good or bad.
 package main
 
 import (
@@ -16,15 +16,16 @@ func main() {}
 func init() {
 	berth.Register(&berth.Policy{
 		Name: "placer", Version: "1", Reads: []berth.Section{berth.NodeLabels, berth.NodeResources, berth.NodePods},
-		Intents: []string{berth.IntentEvict},
+		Intents: []berth.Intent{berth.IntentEvict},
 	}, &placer{})
 }
 
 type placer struct {
 	most   bool
 	reject bool
+	counts bool
 	prefix string
-	zone   berth.Symbol
+	nodes  []string
 
 	placements []berth.Placement
 	free       int64
@@ -35,8 +36,9 @@ func (p *placer) Config() []berth.Property {
 	return []berth.Property{
 		berth.Bind("most", &p.most, berth.Bool()).Doc("prefer the placement with the most free CPU to that with the least"),
 		berth.Bind("reject", &p.reject, berth.Bool()).Doc("reject pods in Filter"),
+		berth.Bind("counts", &p.counts, berth.Bool()).Doc("want two placements in Filter"),
+		berth.Bind("nodes", &p.nodes, berth.ListOf(berth.String())).Doc("where PodGroupPostFilter evicts pods"),
 		berth.Bind("prefix", &p.prefix, berth.String()).Doc("of the placements' names"),
-		berth.Bind("zone", &p.zone, berth.Name()).Default("topology.kubernetes.io/zone").Doc("label of the nodes' zones"),
 	}
 }
 
@@ -44,6 +46,8 @@ func (p *placer) Config() []berth.Property {
 type zones struct{ n int }
 
 func (z *zones) Clone() berth.State { return &zones{z.n} }
+
+var zoneLabel = berth.NewSymbol("topology.kubernetes.io/zone")
 
 var rejected = berth.Unschedulable("told to reject")
 
@@ -65,7 +69,7 @@ func (p *placer) GeneratePlacementsBegin(_ *berth.Cycle, group berth.Group) *ber
 
 // GeneratePlacementsNode implements berth.PlacementGeneratePlugin.
 func (p *placer) GeneratePlacementsNode(_ *berth.Cycle, _ berth.Group, node berth.Node) *berth.Status {
-	zone, ok := node.Label(p.zone)
+	zone, ok := node.Label(zoneLabel)
 	if !ok {
 		return nil
 	}
@@ -168,9 +172,18 @@ func (p *placer) NormalizePlacementScore(c *berth.Cycle, group berth.Group, scor
 }
 
 // Filter implements berth.FilterPlugin.
-func (p *placer) Filter(*berth.Cycle, berth.Pod, berth.Node) *berth.Status {
-	if p.reject {
+func (p *placer) Filter(c *berth.Cycle, _ berth.Pod, _ berth.Node) *berth.Status {
+	switch {
+	case p.reject:
 		return rejected
+	case p.counts:
+		z, s := berth.GroupStateOf[*zones](c)
+		if s != nil {
+			return s
+		}
+		if z.n != 2 {
+			return berth.Error("the group's state is another's")
+		}
 	}
 	return nil
 }
