@@ -53,13 +53,20 @@ type trial struct {
 }
 
 // newTrial begins the cycle of a group whose label do is do and that has two pods
-// in a namespace.
+// in a namespace, of the profile of that name if there is one.
 func (w *World) newTrial(ns, do string) *trial {
 	w.Helper()
 	w.Refresh()
 	pg := st.MakePodGroup().Namespace(ns).Name("group").UID(types.UID(ns + "-group")).MinCount(2).Obj()
 	pg.Labels = map[string]string{"do": do}
-	return w.trialOf(pg, pod("m-0").Namespace(ns).UID(ns+"-m-0").PodGroupName("group").Obj(), pod("m-1").Namespace(ns).UID(ns+"-m-1").PodGroupName("group").Obj())
+	member := func(name string) *v1.Pod {
+		p := pod(name).Namespace(ns).UID(ns + name).PodGroupName("group")
+		if w.Scheduler.Profiles[ns] != nil {
+			p.SchedulerName(ns)
+		}
+		return p.Obj()
+	}
+	return w.trialOf(pg, member("m-0"), member("m-1"))
 }
 
 func (w *World) trialOf(pg *schedulingv1beta1.PodGroup, pods ...*v1.Pod) *trial {
@@ -154,7 +161,7 @@ func (w *World) zoned() {
 }
 
 func zonedNodes() []*v1.Node {
-	return []*v1.Node{node("a1", "a", 4), node("a2", "a", 4), node("b1", "b", 9), node("b2", "b", 9), node("c1", "c", 32)}
+	return []*v1.Node{node("a1", "a", 4), node("a2", "a", 4), node("b1", "b", 9), node("b2", "b", 9), node("c1", "c", 64)}
 }
 
 // placementIdle checks that the plugin can't be told from the in-tree one as long
@@ -273,7 +280,7 @@ func (n *nativePlacer) NormalizePlacementScore(_ context.Context, _ fwk.PodGroup
 // placementEqual compares placements and scores with a Go plugin's.
 func placementEqual(t *testing.T, e Engine) {
 	for _, most := range []bool{true, false} {
-		compare(t, e, Setting{Generator: e.generator()}, placerTwin(t, most), func(w *World) any {
+		compare(t, e, Setting{Generator: host.PlacementName}, placerTwin(t, most), func(w *World) any {
 			w.zoned()
 			w.AddPods(pod("there").Node("b1").Req(map[v1.ResourceName]string{"cpu": "2"}).Obj())
 			for i := range 150 { // more than one chunk
@@ -286,9 +293,6 @@ func placementEqual(t *testing.T, e Engine) {
 	}
 }
 
-// generator is the host's plugin, which a Go plugin needn't.
-func (e Engine) generator() string { return host.PlacementName }
-
 // placementRunning has the scheduler place gangs as the policy wants it, and as
 // a Go plugin of the same logic does.
 func placementRunning(t *testing.T, e Engine) {
@@ -298,7 +302,7 @@ func placementRunning(t *testing.T, e Engine) {
 		want string
 	}{{true, "[c c c]"}, {false, "[a b b]"}} {
 		t.Run(fmt.Sprint("most ", c.most), func(t *testing.T) {
-			setting := Setting{Run: true, Gang: true, Fit: true, Generator: e.generator(), Objects: append(objects(zonedNodes()...), gang("g0", 4), gang("g1", 4), gang("g2", 4))}
+			setting := Setting{Run: true, Gang: true, Fit: true, Generator: host.PlacementName, Objects: append(objects(zonedNodes()...), gang("g0", 4), gang("g1", 4), gang("g2", 4))}
 			compare(t, e, setting, placerTwin(t, c.most), func(w *World) any {
 				var zones []string
 				for i := range 3 {
@@ -326,7 +330,7 @@ func placementRunning(t *testing.T, e Engine) {
 // policies.
 func placementResults(t *testing.T, e Engine) {
 	const zones, cluster = "a=a1+a2 b=b1+b2 c=c1", "=a1+a2+b1+b2+c1"
-	const scores = "map[a:12 b:28 c:100]"
+	const scores = "map[a:6 b:14 c:100]"
 	rows := []struct {
 		do       string
 		generate string // part of the status; "" is the zones
@@ -356,18 +360,21 @@ func placementResults(t *testing.T, e Engine) {
 		// takes its place.
 		{"state", "", "map[a:3 b:3 c:3]", "", ""},
 	}
-	w := e.NewWorld(t, Setting{Generator: host.PlacementName})
-	w.zoned()
+	// A policy has a profile of its own: those of one share the scores.
 	ns := func(do, failure string) string {
 		return strings.ToLower(failure) + "-" + strings.ReplaceAll(do, " ", "-") + "x"
 	}
+	var profiles []string
 	var policies []Policy
 	for _, r := range rows {
 		for _, failure := range []string{"Fail", "Ignore"} {
 			n := ns(r.do, failure)
-			policies = append(policies, Policy{Name: n, Module: goGuest(t, placer), Config: "{most: true}", Fields: "failurePolicy: " + failure + "\ngrants: [{intent: evict}]\n" + inNamespace(n)})
+			profiles = append(profiles, n)
+			policies = append(policies, Policy{Name: n, Module: goGuest(t, placer), Config: "{most: true}", Fields: "failurePolicy: " + failure + "\ngrants: [{intent: evict}]\nmatch: {profiles: [" + n + "]}"})
 		}
 	}
+	w := e.NewWorld(t, Setting{Generator: host.PlacementName, Profiles: profiles})
+	w.zoned()
 	w.Load(policies...)
 	for _, r := range rows {
 		t.Run("do "+r.do, func(t *testing.T) {
@@ -425,8 +432,8 @@ func placementSeveral(t *testing.T, e Engine) {
 	if want := "x-a=a1+a2 x-b=b1+b2 x-c=c1"; got != want {
 		t.Errorf("want the first policy's placements %q, got %q", want, got)
 	}
-	// a: 12 and 88, b: 28 and 72, c: 100 and 0; (3·s1 + s2) / 4 rounded, times 2.
-	if got, want := r.score(placements), "map[x-a:62 x-b:78 x-c:150]"; got != want {
+	// a: 6 and 94, b: 14 and 86, c: 100 and 0; (3·s1 + s2) / 4 rounded, times 2.
+	if got, want := r.score(placements), "map[x-a:56 x-b:64 x-c:150]"; got != want {
 		t.Errorf("want scores %s, got %s", want, got)
 	}
 }
@@ -449,7 +456,7 @@ func placementSwap(t *testing.T, e Engine) {
 	if diff := cmp.Diff(map[string]string{"a1": "", "a2": "", "b1": "", "b2": "", "c1": ""}, r.filter()); diff != "" {
 		t.Errorf("pods of the group: want the old version's verdicts: -want +got\n%s", diff)
 	}
-	if got, want := r.score(placements), "map[old-a:12 old-b:28 old-c:100]"; got != want {
+	if got, want := r.score(placements), "map[old-a:6 old-b:14 old-c:100]"; got != want {
 		t.Errorf("want the old version's scores %s, got %s", want, got)
 	}
 	if n := liveInstances(w, name); n != 2 {

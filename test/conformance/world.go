@@ -214,7 +214,7 @@ func (w *World) profiles(s Setting) []config.KubeSchedulerProfile {
 			p.MultiPoint.Enabled = append(p.MultiPoint.Enabled, config.Plugin{Name: names.GangScheduling})
 			p.PodGroupPostFilter = set(host.Name, names.DefaultPreemption)
 		}
-		if s.Generator != "" {
+		if s.Generator != "" && (s.Native == nil || s.Generator != host.PlacementName) { // a Go plugin has the point itself
 			p.PlacementGenerate = set(s.Generator)
 		}
 		if s.Native != nil { // it has neither point
