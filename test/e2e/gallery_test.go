@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -207,6 +208,19 @@ func annotations(pairs ...string) func(p *corev1.Pod) {
 // class gives a pod a PriorityClass, which must exist.
 func class(name string) func(p *corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.PriorityClassName = name }
+}
+
+// classes makes priority classes: name, value, name, value.
+func (g *gallery) classes(pairs ...any) {
+	g.t.Helper()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		c := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: pairs[i].(string)}, Value: int32(pairs[i+1].(int))}
+		_, err := cluster.Client.SchedulingV1().PriorityClasses().Create(g.ctx, c, metav1.CreateOptions{})
+		g.check(err)
+		g.t.Cleanup(func() {
+			_ = cluster.Client.SchedulingV1().PriorityClasses().Delete(context.Background(), c.Name, metav1.DeleteOptions{})
+		})
+	}
 }
 
 // create creates pods one after the other, in this order.
