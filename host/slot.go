@@ -200,6 +200,9 @@ func (m *manager) swap(s *slot, d *source.Document, next *version, err error) {
 	if !same {
 		m.host.activate(m.host.rejections.ofPolicy(name))
 	}
+	if makesRoom(old, next) {
+		m.host.activate(m.host.pending(next.policy))
+	}
 	if before != "" && before != name {
 		m.host.activate(m.host.rejections.ofPolicy(before))
 		m.forget(before)
