@@ -282,7 +282,7 @@ func (p *gang) PostFilter(c *berth.PostFilterCycle, pod berth.Pod) (*berth.Nomin
 	if best := berth.PickNode(choices); best >= 0 {
 		return &berth.Nomination{Node: nodes[best], Victims: choices[best]}, nil
 	}
-	p.disband(c.Cycle, a.name)
+	p.disband(c.Cycle, a.name, false)
 	return nil, noHelp
 }
 
@@ -312,14 +312,20 @@ func (p *gang) Reserve(*berth.Cycle, berth.Pod, berth.Node) *berth.Status { retu
 // over, or it was rejected. Then none keeps one.
 func (p *gang) Unreserve(c *berth.Cycle, pod berth.Pod, _ string) {
 	if name := p.identity(pod); name != "" {
-		p.disband(c, name)
+		p.disband(c, name, true)
 	}
 }
 
-// disband gives back the nodes that the gang's waiting pods hold, and lets other
-// gangs go first for a while.
-func (p *gang) disband(c *berth.Cycle, name string) {
-	p.eachWaiting(c, name, func(uid string) { c.Reject(uid, apart) })
+// disband gives back the nodes that the gang's waiting pods hold, and, if it held
+// any, lets other gangs go first for a while.
+func (p *gang) disband(c *berth.Cycle, name string, held bool) {
+	p.eachWaiting(c, name, func(uid string) {
+		c.Reject(uid, apart)
+		held = true
+	})
+	if !held {
+		return
+	}
 	c.Keep(paused+name, true, p.pause*berth.Second)
 	if holder, s := c.Kept(placing); s == nil && holder.Text() == name {
 		c.Forget(placing)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/berth-scheduler/berth/test/lab"
 )
@@ -26,6 +27,7 @@ zones:
 // guaranteed gives a pod limits equal to its requests.
 func guaranteed(p *corev1.Pod) {
 	r := &p.Spec.Containers[0].Resources
+	r.Requests[corev1.ResourceMemory] = resource.MustParse("1Gi")
 	r.Limits = r.Requests
 }
 
