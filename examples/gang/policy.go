@@ -13,7 +13,8 @@ var policy = berth.Policy{
 	Name:    "gang",
 	Version: "1.0.0",
 	Reads: []berth.Section{
-		berth.PodLabels, berth.PodIdentity, berth.PodResources, berth.PodGroup, berth.NodePods, berth.NodeResources,
+		berth.PodLabels, berth.PodIdentity, berth.PodResources, berth.PodGroup, berth.PodNodeSelector, berth.PodNodeAffinity,
+		berth.PodTolerations, berth.NodeLabels, berth.NodeTaints, berth.NodePods, berth.NodeResources,
 	},
 	Intents: []berth.Intent{berth.IntentAllow, berth.IntentReject, berth.IntentState, berth.IntentEvict},
 }
@@ -184,6 +185,9 @@ func (p *gang) PreFilterNode(c *berth.Cycle, pod berth.Pod, node berth.Node) *be
 			a.jobs = append(a.jobs, member{name, berth.Victim{Node: clone(node.Name()), UID: clone(other.UID()), Priority: other.Priority(), Started: other.Started()}})
 		}
 	}
+	if _, tainted := pod.UntoleratedTaint(node); tainted || !pod.Selects(node) {
+		return nil
+	}
 	a.room += fits(pod, node, everyPod)
 	a.most += fits(pod, node, pod.Priority())
 	return nil
@@ -247,7 +251,7 @@ func free(node berth.Node, name berth.ID, lower int32) (amount int64) {
 }
 
 // PreFilterEnd turns the pod away if its gang can't be placed as a whole. It is an
-// upper bound: what the nodes say of the pod isn't known yet.
+// upper bound: not all that keeps a pod off a node is known yet.
 func (p *gang) PreFilterEnd(c *berth.Cycle, _ berth.Pod) *berth.Status {
 	a, s := berth.StateOf[*attempt](c)
 	switch {

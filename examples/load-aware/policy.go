@@ -15,7 +15,8 @@ var policy = berth.Policy{
 
 func init() { berth.Register(&policy, &loadAware{}) }
 
-// load is the data set: "NODE/cpu" in millicores, "NODE/memory" in bytes.
+// load is the data set: "NODE/cpu" in millicores, "NODE/memory" in bytes, and, if
+// it has that, "NODE/timestamp" in Unix seconds.
 const load = "load"
 
 // loadAware is the plugin; its fields are its config.
@@ -93,7 +94,7 @@ func (p *loadAware) use(c *berth.Cycle, pod berth.Pod, node berth.Node, r resour
 	used, measured := n.NonZeroRequested(), false
 	// What isn't there yet counts as too old.
 	if v, s := c.DataSet(load, node.Name()+r.key); s == nil && v.Exists() {
-		if age := v.Get("age_ns").Int(); age <= p.maxAge*berth.Second {
+		if age := max(v.Get("age_ns").Int(), measuredAgo(c, node)); age <= p.maxAge*berth.Second {
 			used, measured = p.measured(c, node, r, int64(v.Get("value").Float()), age), true
 		}
 	}
@@ -102,6 +103,16 @@ func (p *loadAware) use(c *berth.Cycle, pod berth.Pod, node berth.Node, r resour
 		return 100, measured
 	}
 	return used * 100 / n.Allocatable(), measured
+}
+
+// measuredAgo is how long ago a node was measured, 0 where the data set doesn't
+// say: then it is as old as the data set.
+func measuredAgo(c *berth.Cycle, node berth.Node) int64 {
+	at, s := c.DataSet(load, node.Name()+"/timestamp")
+	if s != nil || !at.Exists() {
+		return 0
+	}
+	return c.Now() - int64(at.Get("value").Float())*berth.Second
 }
 
 // measured is what was measured, with the margin, and the requests of the pods

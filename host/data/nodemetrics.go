@@ -5,6 +5,7 @@ package data
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +18,8 @@ import (
 var nodeMetrics = schema.GroupVersionResource{Group: "metrics.k8s.io", Version: "v1beta1", Resource: "nodes"}
 
 // NodeMetrics fetches the use of nodes: "NODE/cpu" in millicores, "NODE/memory"
-// in bytes, and every other resource that is measured, in its own unit.
+// in bytes, every other resource that is measured, in its own unit, and
+// "NODE/timestamp", when that was measured, in Unix seconds.
 func NodeMetrics(client dynamic.Interface) Fetch {
 	return func(ctx context.Context) (map[string]float64, error) {
 		list, err := client.Resource(nodeMetrics).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
@@ -29,6 +31,13 @@ func NodeMetrics(client dynamic.Interface) Fetch {
 			usage, _, err := unstructured.NestedStringMap(list.Items[i].Object, "usage")
 			if err != nil {
 				return nil, fmt.Errorf("metrics of node %s: %w", list.Items[i].GetName(), err)
+			}
+			if text, ok, _ := unstructured.NestedString(list.Items[i].Object, "timestamp"); ok {
+				at, err := time.Parse(time.RFC3339, text)
+				if err != nil {
+					return nil, fmt.Errorf("metrics of node %s: timestamp: want RFC 3339, got %q", list.Items[i].GetName(), text)
+				}
+				values[list.Items[i].GetName()+"/timestamp"] = float64(at.Unix())
 			}
 			for name, text := range usage {
 				q, err := resource.ParseQuantity(text)

@@ -172,7 +172,8 @@ type DataSet struct {
 	// IntervalSeconds is how often it is fetched, 5 to 3600. The default is 15.
 	IntervalSeconds int64 `json:"intervalSeconds"`
 	// NodeMetrics is a source: what nodes use, from metrics.k8s.io. The keys are
-	// NODE/cpu, in millicores, and NODE/memory, in bytes. Write {}.
+	// NODE/cpu, in millicores, NODE/memory, in bytes, and NODE/timestamp, when
+	// that was measured, in Unix seconds. Write {}.
 	NodeMetrics *NodeMetrics `json:"nodeMetrics,omitempty"`
 	// Prometheus is a source: an instant query. The key is the value of a label.
 	Prometheus *Prometheus `json:"prometheus,omitempty"`

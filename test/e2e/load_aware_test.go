@@ -57,12 +57,12 @@ func TestLoadAware(t *testing.T) {
 	})
 	for i := range 2 {
 		name := fmt.Sprintf("quiet-%d", i)
-		g.create(g.pod(name, "500m"))
+		g.create(g.pod(name, "100m"))
 		if node := g.bound(name).Spec.NodeName; node != "load-001" {
 			t.Errorf("want %s on the node that is little used, got %s", name, node)
 		}
 	}
-	g.create(g.pod("large", "3"))
+	g.create(g.pod("large", "3300m"))
 	g.says("large", "load-aware: the node is in use beyond the limit")
 	// The measurement of the busy node is an old one: its pods' requests count.
 	g.measure("load-000", "3900m", time.Now().Add(-time.Hour))

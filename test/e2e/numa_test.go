@@ -45,7 +45,7 @@ func TestNuma(t *testing.T) {
 	g.create(g.pod("next", "6", guaranteed))
 	g.says("next", "1 numa: nothing is known of the node's NUMA zones")
 	g.says("next", "2 numa: no NUMA zone of the node has room for the pod")
-	g.create(g.pod("burstable", "6"))
+	g.create(g.pod("burstable", "500m"))
 	g.bound("burstable") // needs no zone
 	g.topology("numa-000", "3000", "7000")
 	if node := g.bound("next").Spec.NodeName; node != "numa-000" {

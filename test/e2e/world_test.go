@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a test waits for what takes seconds on an idle machine.
-const patience = 25 * time.Second
+const patience = 2 * time.Minute
 
 // world is what one test has to itself: a scheduler name, a namespace for pods,
 // one for policies, one for state.
