@@ -53,7 +53,7 @@ func (m *manager) holdDataSets(ctx context.Context, v *version) error {
 		}
 		queries = append(queries, q)
 	}
-	v.dataSets = make(map[string]*data.DataSet, len(queries))
+	v.dataSets = make(map[string]*data.Feed, len(queries))
 	for i, q := range queries {
 		name := v.policy.DataSets[i].Name
 		v.dataSets[name] = m.dataSets.Acquire(q, func(age time.Duration, changed bool) {

@@ -44,7 +44,7 @@ type manager struct {
 
 	dynamic   dynamic.Interface // nil: no connection to the API server
 	informers *data.Informers
-	dataSets  *data.DataSets
+	dataSets  *data.Feeds
 	reloads   reloads
 
 	live  liveCount
@@ -84,7 +84,7 @@ func startManager(ctx context.Context, h *Host, handle fwk.Handle) (*manager, er
 	}
 	logged := klog.NewContext(ctx, m.logger)
 	m.informers = data.NewInformers(logged, m.dynamic, handle.SharedInformerFactory())
-	m.dataSets = data.NewDataSets(logged, h.clock)
+	m.dataSets = data.NewFeeds(logged, h.clock)
 	if h.args.StateNamespace != "" {
 		m.store = store.New(store.Options{
 			Client:    handle.ClientSet(),

@@ -310,12 +310,12 @@ func TestHoldResourcesRefuses(t *testing.T) {
 
 func TestReadDataSet(t *testing.T) {
 	r := readWorld(t)
-	sets := data.NewDataSets(t.Context(), func() time.Time { return time.Unix(0, 2) })
+	sets := data.NewFeeds(t.Context(), func() time.Time { return time.Unix(0, 2) })
 	ready := make(chan struct{})
 	q := data.Query{Source: "test", Interval: time.Hour, Timeout: time.Hour, Fetch: fetchAfter(ready)}
 	d := sets.Acquire(q, func(time.Duration, bool) {})
 	defer d.Release()
-	r.version.dataSets = map[string]*data.DataSet{"load": d}
+	r.version.dataSets = map[string]*data.Feed{"load": d}
 	if _, code := r.treeOf(t, abi.ReadDataSet, "load", "n1"); code != abi.ReadNotReady {
 		t.Errorf("before the first values: want %d, got %d", abi.ReadNotReady, code)
 	}

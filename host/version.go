@@ -55,10 +55,10 @@ type version struct {
 	onClose func()
 	aside   aside // the instance for the points beside the cycles
 
-	own       map[string]*ownResource  // declared resources that the scheduler has itself
-	lease     *data.Lease              // the other declared resources; nil without any
-	dataSets  map[string]*data.DataSet // by name
-	dataEpoch atomic.Uint64            // changes of all that
+	own       map[string]*ownResource // declared resources that the scheduler has itself
+	lease     *data.Lease             // the other declared resources; nil without any
+	dataSets  map[string]*data.Feed   // by name
+	dataEpoch atomic.Uint64           // changes of all that
 
 	mu         sync.Mutex // guards what follows: one call at a time
 	inst       *guest.Instance

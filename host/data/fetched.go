@@ -31,16 +31,16 @@ type Fetched struct {
 	At     time.Time          // when they were asked for
 }
 
-// DataSet is a version's hold on a data set. Its methods are safe for concurrent
+// Feed is a version's hold on a data set. Its methods are safe for concurrent
 // use.
-type DataSet struct {
+type Feed struct {
 	f    *fetcher
-	in   *DataSets
+	in   *Feeds
 	once sync.Once
 }
 
-// DataSets fetch data sets in the background for those who hold them.
-type DataSets struct {
+// Feeds fetch data sets in the background for those who hold them.
+type Feeds struct {
 	ctx   context.Context
 	clock func() time.Time
 
@@ -57,35 +57,35 @@ type fetcherKey struct {
 type fetcher struct {
 	key     fetcherKey
 	stop    context.CancelFunc
-	holders int           // guarded by DataSets.mu
+	holders int           // guarded by Feeds.mu
 	tried   chan struct{} // closed after the first try
 
 	mu       sync.RWMutex // guards what follows
 	fetched  *Fetched     // nil before the first success
 	failing  string       // why the last try failed
-	watchers map[*DataSet]func(age time.Duration, changed bool)
+	watchers map[*Feed]func(age time.Duration, changed bool)
 }
 
-// NewDataSets makes DataSets, which end with ctx.
-func NewDataSets(ctx context.Context, clock func() time.Time) *DataSets {
-	return &DataSets{ctx: ctx, clock: clock, fetchers: map[fetcherKey]*fetcher{}}
+// NewFeeds makes Feeds, which end with ctx.
+func NewFeeds(ctx context.Context, clock func() time.Time) *Feeds {
+	return &Feeds{ctx: ctx, clock: clock, fetchers: map[fetcherKey]*fetcher{}}
 }
 
 // Acquire holds a data set. After each try tell is called with the age of the
 // values, negative while there are none, and whether any changed.
-func (in *DataSets) Acquire(q Query, tell func(age time.Duration, changed bool)) *DataSet {
+func (in *Feeds) Acquire(q Query, tell func(age time.Duration, changed bool)) *Feed {
 	key := fetcherKey{q.Source, q.Interval, q.Timeout}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	f := in.fetchers[key]
 	if f == nil {
 		ctx, cancel := context.WithCancel(in.ctx)
-		f = &fetcher{key: key, stop: cancel, tried: make(chan struct{}), watchers: map[*DataSet]func(time.Duration, bool){}}
+		f = &fetcher{key: key, stop: cancel, tried: make(chan struct{}), watchers: map[*Feed]func(time.Duration, bool){}}
 		in.fetchers[key] = f
 		go f.run(ctx, q, in.clock)
 	}
 	f.holders++
-	d := &DataSet{f: f, in: in}
+	d := &Feed{f: f, in: in}
 	f.mu.Lock()
 	f.watchers[d] = tell
 	f.mu.Unlock()
@@ -93,7 +93,7 @@ func (in *DataSets) Acquire(q Query, tell func(age time.Duration, changed bool))
 }
 
 // Release gives the data set back. What nobody holds is fetched no longer.
-func (d *DataSet) Release() {
+func (d *Feed) Release() {
 	d.once.Do(func() {
 		d.f.mu.Lock()
 		delete(d.f.watchers, d)
@@ -108,7 +108,7 @@ func (d *DataSet) Release() {
 }
 
 // Tried waits until the values were asked for once, or ctx ends.
-func (d *DataSet) Tried(ctx context.Context) {
+func (d *Feed) Tried(ctx context.Context) {
 	select {
 	case <-d.f.tried:
 	case <-ctx.Done():
@@ -116,7 +116,7 @@ func (d *DataSet) Tried(ctx context.Context) {
 }
 
 // Last is what was fetched last, nil while nothing was.
-func (d *DataSet) Last() *Fetched {
+func (d *Feed) Last() *Fetched {
 	d.f.mu.RLock()
 	defer d.f.mu.RUnlock()
 	return d.f.fetched

@@ -22,7 +22,7 @@ import (
 
 // Values are fetched at once and again, kept over failures, shared by who asks
 // for the same, and no longer fetched when nobody holds them.
-func TestDataSets(t *testing.T) {
+func TestFeeds(t *testing.T) {
 	var mu sync.Mutex
 	calls, fail := 0, false
 	now := time.Unix(100, 0)
@@ -36,7 +36,7 @@ func TestDataSets(t *testing.T) {
 		return map[string]float64{"a": float64(min(calls, 2))}, nil
 	}
 	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
-	in := NewDataSets(t.Context(), clock)
+	in := NewFeeds(t.Context(), clock)
 	q := Query{Source: "test", Interval: 20 * time.Millisecond, Timeout: time.Second, Fetch: fetch}
 	type told struct {
 		age     time.Duration
