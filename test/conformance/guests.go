@@ -39,6 +39,7 @@ const (
 	stateful       = "stateful"
 	nodesets       = "nodesets"
 	placer         = "placer"
+	preemptor      = "preemptor"
 )
 
 var builds = map[string]func() ([]byte, error){
@@ -49,6 +50,7 @@ var builds = map[string]func() ([]byte, error){
 	stateful:       buildOnce("stateful", ""),
 	nodesets:       buildOnce("nodesets", ""),
 	placer:         buildOnce("placer", ""),
+	preemptor:      buildOnce("preemptor", ""),
 }
 
 // goGuest builds a guest, once a process.
