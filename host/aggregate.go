@@ -3,10 +3,12 @@
 package host
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -85,6 +87,23 @@ func (a *aggregates) use(h *Host, names []string) {
 	}
 	a.watch = watch
 	a.used.Store(true)
+}
+
+// firstCount is how long a new version waits for the pods to be counted. It can
+// do without: reads say not ready then.
+const firstCount = 10 * time.Second
+
+// wait returns when the pods are counted, or it has taken too long.
+func (a *aggregates) wait(ctx context.Context) {
+	a.mu.RLock()
+	watch := a.watch
+	a.mu.RUnlock()
+	if watch == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, firstCount)
+	defer cancel()
+	cache.WaitForCacheSync(ctx.Done(), watch.HasSynced)
 }
 
 // drop ends the use of a version. The last one ends the counting.

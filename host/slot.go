@@ -290,7 +290,9 @@ func (m *manager) build(ctx context.Context, key string, wasm []byte, digest str
 			return nil, err
 		}
 	}
-	m.host.aggregates.use(m.host, v.desc.Aggregates)
+	if m.host.aggregates.use(m.host, v.desc.Aggregates); len(v.desc.Aggregates) > 0 {
+		m.host.aggregates.wait(ctx)
+	}
 	m.live.add(p.Name, 1)
 	return v, nil
 }

@@ -132,6 +132,9 @@ func checkExampleModule(t *testing.T, name string, wasm []byte) {
 
 func checkExampleAnswers(t *testing.T, e Engine, name string, wasm []byte) {
 	t.Helper()
+	if _, err := os.Stat(filepath.Join(examples, name, "fixtures")); err != nil {
+		return // it reads or asks for what only an API server has: test/e2e loads it
+	}
 	var lines []string
 	for line := range strings.Lines(string(exampleFile(t, name, "policy.yaml"))) {
 		if !strings.HasPrefix(line, "apiVersion:") && !strings.HasPrefix(line, "kind:") {
@@ -140,9 +143,6 @@ func checkExampleAnswers(t *testing.T, e Engine, name string, wasm []byte) {
 	}
 	w := e.NewWorld(t, Setting{})
 	policy := w.Load(Policy{Name: name, Module: wasm, Fields: strings.Join(lines, "")})
-	if _, err := os.Stat(filepath.Join(examples, name, "fixtures")); err != nil {
-		return // it neither filters nor scores: test/e2e has what it does
-	}
 	w.AddNodes(exampleObjects[v1.Node](t, name, "nodes.yaml")...)
 	pods := map[string]*v1.Pod{}
 	for _, p := range exampleObjects[v1.Pod](t, name, "pods.yaml") {
