@@ -180,7 +180,7 @@ func (h *Host) SetProfiles(profiles []config.KubeSchedulerProfile) {
 		for _, point := range []struct {
 			name string
 			set  config.PluginSet
-		}{{"postFilter", p.Plugins.PostFilter}, {"bind", p.Plugins.Bind}} {
+		}{{"postFilter", p.Plugins.PostFilter}, {"podGroupPostFilter", p.Plugins.PodGroupPostFilter}, {"bind", p.Plugins.Bind}} {
 			first := len(point.set.Enabled) > 0 && point.set.Enabled[0].Name == Name
 			h.logger.Info("Plugin order", "profile", p.SchedulerName, "point", point.name, "berthFirst", first)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
@@ -42,6 +43,7 @@ func testPlacement(t *testing.T, e Engine) {
 	t.Run("results", func(t *testing.T) { placementResults(t, e) })
 	t.Run("several", func(t *testing.T) { placementSeveral(t, e) })
 	t.Run("swap", func(t *testing.T) { placementSwap(t, e) })
+	t.Run("composite", func(t *testing.T) { placementComposite(t, e) })
 }
 
 // trial is a group's cycle, driven point by point.
@@ -222,7 +224,7 @@ func (w *World) track(pg *schedulingv1beta1.PodGroup) {
 // placerTwin proposes zones and ranks them by free CPU.
 func placerTwin(t *testing.T, most bool) twin {
 	return twin{
-		Policy{Name: "twin", Module: goGuest(t, placer), Config: fmt.Sprintf("{most: %t}", most), Fields: "grants: [{intent: evict}]"},
+		Policy{Name: "twin", Module: goGuest(t, placer), Config: fmt.Sprintf("{most: %t, nodes: [a1, a2]}", most), Fields: "grants: [{intent: evict}]"},
 		func(string) frameworkruntime.PluginFactory { return factory(&nativePlacer{most: most}) },
 	}
 }
@@ -303,7 +305,9 @@ func placementRunning(t *testing.T, e Engine) {
 	}{{true, "[c c c]"}, {false, "[a b b]"}} {
 		t.Run(fmt.Sprint("most ", c.most), func(t *testing.T) {
 			setting := Setting{Run: true, Gang: true, Fit: true, Generator: host.PlacementName, Objects: append(objects(zonedNodes()...), gang("g0", 4), gang("g1", 4), gang("g2", 4))}
-			compare(t, e, setting, placerTwin(t, c.most), func(w *World) any {
+			tw := placerTwin(t, c.most)
+			tw.policy.Config = fmt.Sprintf("{most: %t, zones: 3}", c.most) // what Filter reads of the group's state
+			compare(t, e, setting, tw, func(w *World) any {
 				var zones []string
 				for i := range 3 {
 					pods := members(fmt.Sprint("g", i), 4)
@@ -469,4 +473,24 @@ func placementSwap(t *testing.T, e Engine) {
 	if n := liveInstances(w, name); n != 1 {
 		t.Errorf("want the old version gone, got %v alive", n)
 	}
+}
+
+// placementComposite has a group of two gangs: the policy is asked for the whole
+// and, within its placement, for each gang.
+func placementComposite(t *testing.T, e Engine) {
+	gates(t, features.CompositePodGroup)
+	child := func(name string) runtime.Object {
+		return st.MakePodGroup().Namespace("default").Name(name).UID(types.UID(name)).MinCount(2).ParentCompositePodGroup("root").Obj()
+	}
+	root := st.MakeCompositePodGroup().Namespace("default").Name("root").UID("root").MinGroupCount(2).Obj()
+	setting := Setting{Run: true, Gang: true, Fit: true, Generator: host.PlacementName, Objects: append(objects(zonedNodes()...), root, child("left"), child("right"))}
+	compare(t, e, setting, placerTwin(t, true), func(w *World) any {
+		pods := append(members("left", 2), members("right", 2)...)
+		w.Create(pods...)
+		in := map[string]int{}
+		for _, p := range pods {
+			in[w.Bound(p)[:1]]++
+		}
+		return fmt.Sprint("pods by zone: ", in)
+	})
 }

@@ -37,6 +37,7 @@ var cases = []struct {
 	{"Equal", testEqual},
 	{"Gang", testGang},
 	{"Placement", testPlacement},
+	{"Group preemption", testGroupPreemption},
 	{"Several", testSeveral},
 	{"Mixing", testMixing},
 	{"C1 rejected the first time only", testFirstCall},

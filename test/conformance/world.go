@@ -220,6 +220,9 @@ func (w *World) profiles(s Setting) []config.KubeSchedulerProfile {
 		if s.Native != nil { // it has neither point
 			p.PostFilter, p.Bind = set(names.DefaultPreemption), set(names.DefaultBinder)
 			p.PodGroupPostFilter = config.PluginSet{}
+			if s.Gang {
+				p.PodGroupPostFilter = set(names.DefaultPreemption)
+			}
 		}
 		if s.Fit {
 			p.PreFilter, p.Filter = set(names.NodeResourcesFit), set(names.NodeResourcesFit)

@@ -23,7 +23,7 @@ func init() {
 type placer struct {
 	most   bool
 	reject bool
-	counts bool
+	zones  int64
 	prefix string
 	nodes  []string
 
@@ -36,7 +36,7 @@ func (p *placer) Config() []berth.Property {
 	return []berth.Property{
 		berth.Bind("most", &p.most, berth.Bool()).Doc("prefer the placement with the most free CPU to that with the least"),
 		berth.Bind("reject", &p.reject, berth.Bool()).Doc("reject pods in Filter"),
-		berth.Bind("counts", &p.counts, berth.Bool()).Doc("want two placements in Filter"),
+		berth.Bind("zones", &p.zones, berth.Int()).Doc("how many placements Filter wants its pod's group to have"),
 		berth.Bind("nodes", &p.nodes, berth.ListOf(berth.String())).Doc("where PodGroupPostFilter evicts pods"),
 		berth.Bind("prefix", &p.prefix, berth.String()).Doc("of the placements' names"),
 	}
@@ -176,13 +176,13 @@ func (p *placer) Filter(c *berth.Cycle, _ berth.Pod, _ berth.Node) *berth.Status
 	switch {
 	case p.reject:
 		return rejected
-	case p.counts:
+	case p.zones > 0:
 		z, s := berth.GroupStateOf[*zones](c)
 		if s != nil {
 			return s
 		}
-		if z.n != 2 {
-			return berth.Error("the group's state is another's")
+		if int64(z.n) != p.zones {
+			return berth.Error("want the state of the pod's own group")
 		}
 	}
 	return nil

@@ -26,6 +26,13 @@ func (p *placer) PodGroupPostFilter(c *berth.PodGroupCycle, group berth.Group) (
 		_, s := c.DryRun([]berth.Victim{{Node: p.nodes[0], UID: "stranger"}})
 		return nil, s
 	case "preempt":
+		read, s := c.Group(group.Namespace(), group.Name())
+		if s != nil {
+			return nil, s
+		}
+		if read.Get("unscheduled").Len() != group.Len() || read.Get("assumed").Len() != 0 {
+			return nil, berth.Error("want the group's pods unscheduled")
+		}
 	default:
 		return nil, berth.Unschedulable("told not to preempt")
 	}
