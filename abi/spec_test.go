@@ -93,7 +93,7 @@ func specBlocks(t *testing.T) map[string]string {
 		"limits":        constTable(t, "limit", "Max", "Min"),
 		"levels":        constTable(t, "level", "Log"),
 		"answers":       constTable(t, "answer", "Answered", "NotHandled"),
-		"no record":     constTable(t, "answer", "ReadAbsent", "ReadNotReady", "ReadRefused"),
+		"no record":     constTable(t, "answer", "ReadAbsent", "ReadNotReady", "ReadRefused", "ReadTooLarge"),
 		"codes":         nameTable("code", CodeNames) + fmt.Sprintf("| %s | %#x |\n", Unset, uint32(Unset)),
 		"phases":        nameTable("phase", PhaseNames),
 		"kinds":         nameTable("kind", ValueKindNames),

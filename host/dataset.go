@@ -72,6 +72,9 @@ func (m *manager) holdDataSets(ctx context.Context, v *version) error {
 	defer cancel()
 	for _, d := range v.dataSets {
 		d.Tried(ctx)
+		if err := d.Unready(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

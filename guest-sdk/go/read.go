@@ -88,7 +88,10 @@ func (c *Cycle) NodeStatus(node string) (Object, *Status) {
 // here is what there is to do about a refused read that needs no declaration.
 const here = "it can't be read at this point"
 
-var notReady = &Status{code: abi.Error, reason: "what the policy reads is not there yet"}
+var (
+	notReady = &Status{code: abi.Error, reason: "what the policy reads is not there yet"}
+	tooLarge = &Status{code: abi.Error, reason: "what the policy reads doesn't fit a record: declare fields, or ask for less"}
+)
 
 // read asks the host; the parts make the key.
 func (c *Cycle) read(what abi.Read, name, remedy string, parts ...string) (Object, *Status) {
@@ -107,6 +110,8 @@ func (c *Cycle) read(what abi.Read, name, remedy string, parts ...string) (Objec
 		return Object{}, nil
 	case n == abi.ReadNotReady:
 		return Object{}, notReady
+	case n == abi.ReadTooLarge:
+		return Object{}, tooLarge
 	}
 	for _, p := range parts {
 		name += " \"" + p + "\""

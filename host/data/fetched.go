@@ -62,7 +62,7 @@ type fetcher struct {
 
 	mu       sync.RWMutex // guards what follows
 	fetched  *Fetched     // nil before the first success
-	failing  string       // why the last try failed
+	err      error        // of the last try
 	watchers map[*Feed]func(age time.Duration, changed bool)
 }
 
@@ -122,6 +122,17 @@ func (d *Feed) Last() *Fetched {
 	return d.f.fetched
 }
 
+// Unready is an *Unready if the API server's last answer was that nodes' metrics
+// may not be read, or aren't served.
+func (d *Feed) Unready() error {
+	d.f.mu.RLock()
+	defer d.f.mu.RUnlock()
+	if err := d.f.err; err != nil && lasting(err) {
+		return unready("metrics.k8s.io/v1beta1/nodes", nodeMetrics, err)
+	}
+	return nil
+}
+
 // run fetches at once and then every interval, a tenth earlier or later, so that
 // many data sets don't keep step.
 func (f *fetcher) run(ctx context.Context, q Query, clock func() time.Time) {
@@ -154,17 +165,17 @@ func (f *fetcher) try(ctx context.Context, q Query, clock func() time.Time, logg
 	changed := false
 	switch {
 	case err != nil:
-		if text := said(err); f.failing != text {
-			f.failing = text
+		if f.err == nil || said(f.err) != said(err) {
 			logger.Error(err, "Fetch data set", "source", q.Source)
 		}
 	default:
-		if f.failing != "" {
+		if f.err != nil {
 			logger.Info("Data set is fetched again", "source", q.Source)
 		}
 		changed = f.fetched == nil || !equal(f.fetched.Values, values)
-		f.failing, f.fetched = "", &Fetched{values, asked}
+		f.fetched = &Fetched{values, asked}
 	}
+	f.err = err
 	age := time.Duration(-1)
 	if f.fetched != nil {
 		age = max(clock().Sub(f.fetched.At), 0)

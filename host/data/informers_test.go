@@ -186,7 +186,7 @@ func TestShared(t *testing.T) {
 	client := newClient(quota("a", "x", 1, nil))
 	var watches atomic.Int64
 	client.PrependWatchReactor("*", func(a clienttesting.Action) (bool, watch.Interface, error) {
-		if a.(clienttesting.WatchAction).GetWatchRestrictions().Fields.Empty() { // not the trial
+		if !strings.Contains(a.(clienttesting.WatchAction).GetWatchRestrictions().Labels.String(), "trial") {
 			watches.Add(1)
 		}
 		return false, nil, nil

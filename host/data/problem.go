@@ -37,7 +37,7 @@ func unready(name string, gvr schema.GroupVersionResource, err error) error {
 	case apierrors.IsForbidden(err):
 		e.text = fmt.Sprintf("want the scheduler allowed to list and watch it, got %q: bind the scheduler's account to a ClusterRole with the rule {apiGroups: [%q], resources: [%s], verbs: [list, watch]}", said(err), gvr.Group, gvr.Resource)
 	case apierrors.IsNotFound(err):
-		e.text = "want it served by the API server, got NotFound: is its CustomResourceDefinition applied, and is this version served?"
+		e.text = "want it served by the API server, got NotFound: is its CustomResourceDefinition applied, or what serves it installed, and is this the version?"
 	case errors.Is(err, context.DeadlineExceeded):
 		e.text = "want its first list in time, got none yet"
 	default:
