@@ -58,4 +58,9 @@ var subjects = []subject{
 		}},
 		config: "{resources: [cpu, memory, ephemeral-storage, example.com/gpu]}",
 	},
+	{
+		name: "PodTopologySpread", port: "podtopologyspread", plugin: names.PodTopologySpread, skips: true,
+		args:  &config.PodTopologySpreadArgs{DefaultingType: config.ListDefaulting},
+		focus: focus{spread: 85, selectors: 50, taints: 30, affinity: 20},
+	},
 }

@@ -107,7 +107,7 @@ func (d dice) selector() *metav1.LabelSelector {
 			Operator: one(d, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist),
 		}
 		if r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpNotIn {
-			r.Values = append([]string{one(d, "x", "y", "")}, many(d, 1, func(d dice) string { return "web" })...)
+			r.Values = append([]string{one(d, "x", "y", "")}, many(d, 1, func(d dice) string { return one(d, "web", "z") })...)
 		}
 		s.MatchExpressions = append(s.MatchExpressions, r)
 	}
@@ -165,7 +165,7 @@ func (d dice) podAffinity(a *v1.Affinity) {
 func (d dice) podTerm() v1.PodAffinityTerm {
 	t := v1.PodAffinityTerm{TopologyKey: d.topologyKey(), LabelSelector: d.selector()}
 	if d.chance(30) {
-		t.Namespaces = append([]string{one(d, "default", "other")}, many(d, 1, func(d dice) string { return "third" })...)
+		t.Namespaces = append([]string{one(d, "default", "other")}, many(d, 1, func(d dice) string { return one(d, "third", "other") })...)
 	}
 	if d.chance(10) {
 		t.NamespaceSelector = &metav1.LabelSelector{} // every namespace
