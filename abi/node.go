@@ -15,6 +15,7 @@ const (
 	NodePods
 	NodePVCs
 	NodeFeatures
+	NodePodAffinity
 )
 
 // NodeSections is the table of a node record's sections.
@@ -30,6 +31,7 @@ var NodeSections = []Section{
 	{"node.pods", NodePods, 0, &NodePodStruct, true, "pods that are on the node or assumed there, in the order of the node info"},
 	{"node.pvcs", NodePVCs, 0, &NodePVCStruct, true, "persistent volume claims in use, sorted by name"},
 	{"node.features", NodeFeatures, 0, &FeatureStruct, true, "declared features of the node, sorted by id"},
+	{"node.pod_affinity", NodePodAffinity, 0, &PodTermStruct, true, "terms of affinity and anti-affinity to pods of the pods on the node, in the order of node.pods and, for each, of pod.pod_affinity"},
 }
 
 // Offsets in node.meta.

@@ -179,6 +179,7 @@ const (
 	PodTermFlags             = 0
 	PodTermWeight            = 4
 	PodTermTopologyKey       = 8
+	PodTermPod               = 12
 	PodTermSelector          = 16
 	PodTermNamespaces        = 32
 	PodTermNamespaceSelector = 40
@@ -190,6 +191,7 @@ var PodTermStruct = Struct{"pod_term", PodTermSize, []Field{
 	{"flags", PodTermFlags, Flags, "1 anti-affinity, 2 required"},
 	{"weight", PodTermWeight, S32, "1..100 of a preferred term"},
 	{"topology_key", PodTermTopologyKey, ID, ""},
+	{"pod", PodTermPod, U32, "in node.pod_affinity: place in node.pods of the pod that has the term; else 0"},
 	{"selector_kind", PodTermSelector, U32, "selector.kind of labelSelector"},
 	{"selector", PodTermSelector + 8, "list<requirement>", "its requirements, those of matchLabelKeys included"},
 	{"namespaces", PodTermNamespaces, "list<id>", "the pod's own where the term names none and has no selector"},

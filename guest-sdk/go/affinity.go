@@ -103,6 +103,38 @@ func (s Selector) Requirements() List[Requirement] { return s.requirements }
 // Matches says whether the selector selects labels.
 func (s Selector) Matches(l Labels) bool { return s.set && allMatch(s.requirements, l) }
 
+// MatchesMap says whether the selector selects labels that are no view's, as
+// those of an object that was read.
+func (s Selector) MatchesMap(labels map[string]string) bool {
+	for i := range s.requirements.len {
+		if !s.requirements.at(i).MatchesMap(labels) {
+			return false
+		}
+	}
+	return s.set
+}
+
+// MatchesMap says whether labels that are no view's meet the requirement, one of
+// a label selector: In, NotIn, Exists or DoesNotExist.
+func (r Requirement) MatchesMap(labels map[string]string) bool {
+	v, ok := labels[r.Key().String()]
+	found, values := false, r.Values()
+	for i := range values.Len() {
+		found = found || values.At(i).String() == v
+	}
+	switch r.Operator() {
+	case In:
+		return ok && found
+	case NotIn:
+		return !ok || !found
+	case Exists:
+		return ok
+	case DoesNotExist:
+		return !ok
+	}
+	return false
+}
+
 // NodeTerm is a term of a pod's affinity to nodes.
 type NodeTerm item
 
@@ -173,6 +205,10 @@ func (t PodTerm) Weight() int32 { return item(t).i32(abi.PodTermWeight) }
 
 // TopologyKey is the node label whose values are the domains.
 func (t PodTerm) TopologyKey() ID { return item(t).id(abi.PodTermTopologyKey) }
+
+// Pod is the place in Node.Pods of the pod that has the term, where the term is
+// one of Node.PodAffinity.
+func (t PodTerm) Pod() int { return int(item(t).u32(abi.PodTermPod)) }
 
 // Selector says which pods the term is about.
 func (t PodTerm) Selector() Selector { return selector(item(t), abi.PodTermSelector) }

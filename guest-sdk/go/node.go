@@ -117,3 +117,7 @@ func (n Node) HasFeature(name Symbol) bool {
 
 // Features are the node's declared features. It reads NodeFeatures.
 func (n Node) Features() List[Feature] { return list[Feature](n.rec, abi.NodeFeatures) }
+
+// PodAffinity are the terms of affinity and anti-affinity to pods that the
+// node's pods have. It reads NodePodAffinity.
+func (n Node) PodAffinity() List[PodTerm] { return list[PodTerm](n.rec, abi.NodePodAffinity) }

@@ -101,6 +101,7 @@ func printPodTerm(p *printer, t PodTerm) {
 	p.num("flags", bit(t.Anti(), 1)|bit(t.Required(), 2))
 	p.num("weight", t.Weight())
 	p.id("topology_key", t.TopologyKey())
+	p.num("pod", t.Pod())
 	p.selector("selector", t.Selector())
 	p.ids("namespaces", t.Namespaces())
 	p.selector("namespace_selector", t.NamespaceSelector())

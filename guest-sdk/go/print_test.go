@@ -163,6 +163,9 @@ func printNode(p *printer, n Node) {
 		abi.NodeFeatures: func() {
 			printList(p, "node.features", n.Features(), func(f Feature) { p.id("name", f.Name()) })
 		},
+		abi.NodePodAffinity: func() {
+			printList(p, "node.pod_affinity", n.PodAffinity(), func(t PodTerm) { printPodTerm(p, t) })
+		},
 	}
 	printSections(p, sections)
 }

@@ -23,6 +23,7 @@ const (
 	NodePods        Section = "node.pods"
 	NodePVCs        Section = "node.pvcs"
 	NodeFeatures    Section = "node.features"
+	NodePodAffinity Section = "node.pod_affinity"
 )
 
 // Sections of pods.
@@ -54,7 +55,7 @@ var (
 		abi.NodeMeta: "node.meta", abi.NodeLabels: NodeLabels, abi.NodeAnnotations: NodeAnnotations,
 		abi.NodeTaints: NodeTaints, abi.NodeConditions: NodeConditions, abi.NodeResources: NodeResources,
 		abi.NodePorts: NodePorts, abi.NodeImages: NodeImages, abi.NodePods: NodePods, abi.NodePVCs: NodePVCs,
-		abi.NodeFeatures: NodeFeatures,
+		abi.NodeFeatures: NodeFeatures, abi.NodePodAffinity: NodePodAffinity,
 	}
 	podSections = []Section{
 		abi.PodMeta: "pod.meta", abi.PodLabels: PodLabels, abi.PodAnnotations: PodAnnotations,

@@ -5,6 +5,7 @@ package view
 import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/berth-scheduler/berth/abi"
 )
@@ -101,35 +102,72 @@ func (e *Encoder) selector(at uint32, s *metav1.LabelSelector) {
 }
 
 func (e *Encoder) podPodAffinity(pod *v1.Pod) {
-	var affinity v1.PodAffinity
-	var anti v1.PodAntiAffinity
-	if a := pod.Spec.Affinity; a != nil {
-		if a.PodAffinity != nil {
-			affinity = *a.PodAffinity
-		}
-		if a.PodAntiAffinity != nil {
-			anti = *a.PodAntiAffinity
+	e.podTerms(e.listSection(abi.PodPodAffinity, podTerms(pod), abi.PodTermSize), pod, 0)
+}
+
+// nodePodAffinity writes the terms of a node's pods. Few pods have any.
+func (e *Encoder) nodePodAffinity(pods []fwk.PodInfo) {
+	n := 0
+	for _, pi := range pods {
+		n += podTerms(pi.GetPod())
+	}
+	off := e.listSection(abi.NodePodAffinity, n, abi.PodTermSize)
+	for i, pi := range pods {
+		off = e.podTerms(off, pi.GetPod(), uint32(i))
+		if len(e.w.b)-e.w.base > MaxRecordBytes {
+			return // record says so
 		}
 	}
-	n := len(affinity.RequiredDuringSchedulingIgnoredDuringExecution) + len(anti.RequiredDuringSchedulingIgnoredDuringExecution) +
-		len(affinity.PreferredDuringSchedulingIgnoredDuringExecution) + len(anti.PreferredDuringSchedulingIgnoredDuringExecution)
-	off := e.listSection(abi.PodPodAffinity, n, abi.PodTermSize)
+}
+
+// podTerms is the number of a pod's terms of affinity and anti-affinity to pods.
+func podTerms(pod *v1.Pod) (n int) {
+	if a := pod.Spec.Affinity; a != nil {
+		if p := a.PodAffinity; p != nil {
+			n += len(p.RequiredDuringSchedulingIgnoredDuringExecution) + len(p.PreferredDuringSchedulingIgnoredDuringExecution)
+		}
+		if p := a.PodAntiAffinity; p != nil {
+			n += len(p.RequiredDuringSchedulingIgnoredDuringExecution) + len(p.PreferredDuringSchedulingIgnoredDuringExecution)
+		}
+	}
+	return n
+}
+
+// podTerms writes a pod's terms from off on and returns the offset behind them.
+func (e *Encoder) podTerms(off uint32, pod *v1.Pod, place uint32) uint32 {
+	a := pod.Spec.Affinity
+	if a == nil {
+		return off
+	}
+	put := func(t *v1.PodAffinityTerm, flags uint32, weight int32) {
+		e.podTerm(off, pod, t, flags, weight)
+		e.w.u32(off+abi.PodTermPod, place)
+		off += abi.PodTermSize
+	}
 	required := func(terms []v1.PodAffinityTerm, flags uint32) {
 		for i := range terms {
-			e.podTerm(off, pod, &terms[i], flags|abi.PodTermRequired, 0)
-			off += abi.PodTermSize
+			put(&terms[i], flags|abi.PodTermRequired, 0)
 		}
 	}
 	preferred := func(terms []v1.WeightedPodAffinityTerm, flags uint32) {
 		for i := range terms {
-			e.podTerm(off, pod, &terms[i].PodAffinityTerm, flags, terms[i].Weight)
-			off += abi.PodTermSize
+			put(&terms[i].PodAffinityTerm, flags, terms[i].Weight)
 		}
 	}
-	required(affinity.RequiredDuringSchedulingIgnoredDuringExecution, 0)
-	required(anti.RequiredDuringSchedulingIgnoredDuringExecution, abi.PodTermAnti)
-	preferred(affinity.PreferredDuringSchedulingIgnoredDuringExecution, 0)
-	preferred(anti.PreferredDuringSchedulingIgnoredDuringExecution, abi.PodTermAnti)
+	affinity, anti := a.PodAffinity, a.PodAntiAffinity
+	if affinity != nil {
+		required(affinity.RequiredDuringSchedulingIgnoredDuringExecution, 0)
+	}
+	if anti != nil {
+		required(anti.RequiredDuringSchedulingIgnoredDuringExecution, abi.PodTermAnti)
+	}
+	if affinity != nil {
+		preferred(affinity.PreferredDuringSchedulingIgnoredDuringExecution, 0)
+	}
+	if anti != nil {
+		preferred(anti.PreferredDuringSchedulingIgnoredDuringExecution, abi.PodTermAnti)
+	}
+	return off
 }
 
 // podTerm writes a term. The API server has merged matchLabelKeys into the

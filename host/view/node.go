@@ -42,6 +42,8 @@ func (e *Encoder) nodeSections(ni fwk.NodeInfo) {
 			e.nodePVCs(ni.GetPVCRefCounts())
 		case abi.NodeFeatures:
 			e.nodeFeatures(node.Status.DeclaredFeatures)
+		case abi.NodePodAffinity:
+			e.nodePodAffinity(ni.GetPods())
 		}
 	}
 }

@@ -212,7 +212,7 @@ func (o oracle) affinity(p *v1.Pod, put func(string, fields)) {
 		}
 	}
 	podTerm := func(flags int64, weight int32, t v1.PodAffinityTerm) {
-		f := fields{"flags": flags, "weight": int64(weight), "topology_key": clean(t.TopologyKey), "namespaces": cleaned(t.Namespaces)}
+		f := fields{"flags": flags, "weight": int64(weight), "topology_key": clean(t.TopologyKey), "pod": int64(0), "namespaces": cleaned(t.Namespaces)}
 		if len(t.Namespaces) == 0 && t.NamespaceSelector == nil {
 			f["namespaces"] = []string{clean(p.Namespace)}
 		}

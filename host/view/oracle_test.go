@@ -204,7 +204,7 @@ func (o oracle) node(ni *framework.NodeInfo) record {
 	}}}
 	r["node.labels"] = o.pairs(n.Labels)
 	r["node.annotations"] = o.pairs(n.Annotations)
-	for _, key := range []string{"node.taints", "node.conditions", "node.ports", "node.images", "node.pods", "node.pvcs", "node.features"} {
+	for _, key := range []string{"node.taints", "node.conditions", "node.ports", "node.images", "node.pods", "node.pvcs", "node.features", "node.pod_affinity"} {
 		r[key] = entries{}
 	}
 	put := func(key string, f fields) { r[key] = append(r[key], f) }
@@ -242,7 +242,11 @@ func (o oracle) node(ni *framework.NodeInfo) record {
 		"allocatable": allocatable, "capacity": listed(n.Status.Capacity), "requested": requested, "non_zero_requested": nonZero,
 	})
 
-	for _, pi := range ni.Pods {
+	for i, pi := range ni.Pods {
+		for _, term := range o.pod(pi.GetPod())["pod.pod_affinity"] {
+			term["pod"] = int64(i)
+			put("node.pod_affinity", term)
+		}
 		p := pi.GetPod()
 		f := fields{
 			"namespace": clean(p.Namespace), "flags": int64(0), "name": clean(p.Name), "uid": clean(string(p.UID)), "priority": int64(0),

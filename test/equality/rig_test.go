@@ -14,6 +14,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
@@ -41,6 +42,7 @@ type subject struct {
 	plugin string         // in-tree
 	args   runtime.Object // the plugin's; nil is its default
 	config string         // the port's, in YAML's flow style
+	grants string         // its policy.yaml's
 	focus  focus          // what scenes are rich in
 	// signs says that pods of the port are batched: see batched.
 	signs bool
@@ -123,7 +125,12 @@ func newRig(t *testing.T, s *subject) *rig {
 	var none klog.Logger
 	quiet := klog.NewContext(ctx, none)
 	r := &rig{ctx: quiet, logger: none, snapshot: &current{internalcache.NewEmptySnapshot()}, nominator: &nominator{}}
-	client := fake.NewClientset()
+	// Terms select namespaces by label; "gone" is one of pods only.
+	client := fake.NewClientset(
+		&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"team": "a", "stage": "prod"}}},
+		&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other", Labels: map[string]string{"team": "b"}}},
+		&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "third"}},
+	)
 	factory := informers.NewSharedInformerFactory(client, 0)
 	make := func(name string, args runtime.Object) (_ framework.Framework, plugin fwk.Plugin) {
 		registry := plugins.NewInTreeRegistry()
@@ -165,6 +172,8 @@ func newRig(t *testing.T, s *subject) *rig {
 	r.guest.fw, r.guest.plugin = make(host.Name, &runtime.Unknown{Raw: []byte(args), ContentType: runtime.ContentTypeYAML})
 	r.native = &side{rig: r, subject: s}
 	r.native.fw, r.native.plugin = make(s.plugin, s.args)
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
 	awaitPolicy(t, policy)
 	return r
 }
@@ -184,6 +193,9 @@ func writePolicy(t *testing.T, dir string, s *subject) {
 	text := "apiVersion: berth.dev/v1alpha1\nkind: Policy\n"
 	if s.config != "" {
 		text += "config: " + s.config + "\n"
+	}
+	if s.grants != "" {
+		text += "grants: " + s.grants + "\n"
 	}
 	if err := os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)

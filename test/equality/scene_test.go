@@ -143,7 +143,7 @@ func (d dice) node(i int) *v1.Node {
 }
 
 func (d dice) pod() *v1.Pod {
-	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: one(d, "default", "default", "other"), Labels: map[string]string{}}}
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: one(d, "default", "default", "other", "gone"), Labels: map[string]string{}}}
 	p.Spec.SchedulerName = "Berth"
 	if d.chance(80) {
 		p.Labels["app"] = one(d, "web", "db")

@@ -63,4 +63,17 @@ var subjects = []subject{
 		args:  &config.PodTopologySpreadArgs{DefaultingType: config.ListDefaulting},
 		focus: focus{spread: 85, selectors: 50, taints: 30, affinity: 20},
 	},
+	{
+		name: "InterPodAffinity", port: "interpodaffinity", plugin: names.InterPodAffinity, skips: true,
+		args:   &config.InterPodAffinityArgs{HardPodAffinityWeight: 1},
+		grants: "[{resource: v1/namespaces}]",
+		focus:  focus{pods: 70, selectors: 40},
+	},
+	{
+		name: "InterPodAffinity, other arguments", port: "interpodaffinity", plugin: names.InterPodAffinity, skips: true,
+		args:   &config.InterPodAffinityArgs{HardPodAffinityWeight: 9, IgnorePreferredTermsOfExistingPods: true},
+		config: "{hardPodAffinityWeight: 9, ignorePreferredTermsOfExistingPods: true}",
+		grants: "[{resource: v1/namespaces}]",
+		focus:  focus{pods: 40, selectors: 40},
+	},
 }

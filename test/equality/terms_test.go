@@ -170,5 +170,15 @@ func (d dice) podTerm() v1.PodAffinityTerm {
 	if d.chance(10) {
 		t.NamespaceSelector = &metav1.LabelSelector{} // every namespace
 	}
+	if d.chance(20) {
+		r := metav1.LabelSelectorRequirement{
+			Key:      one(d, "team", "stage"),
+			Operator: one(d, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist),
+		}
+		if r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpNotIn {
+			r.Values = []string{one(d, "a", "b", "prod")}
+		}
+		t.NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{r}}
+	}
 	return t
 }

@@ -125,13 +125,7 @@ func (p *PodBuilder) affinity(r *record) {
 		return 1
 	})
 	list(r, abi.PodNodeAffinity, abi.NodeTermSize, terms, r.nodeTerm)
-	list(r, abi.PodPodAffinity, abi.PodTermSize, p.podTerms, func(at uint32, t podTerm) {
-		r.u32(at+abi.PodTermFlags, t.flags)
-		r.u32(at+abi.PodTermWeight, uint32(t.weight))
-		r.id(at+abi.PodTermTopologyKey, t.topology)
-		r.selector(at+abi.PodTermSelector, t.selector)
-		r.ids(at+abi.PodTermNamespaces, []string{p.namespace})
-	})
+	list(r, abi.PodPodAffinity, abi.PodTermSize, p.podTerms, func(at uint32, t podTerm) { r.podTerm(at, p, t, 0) })
 	list(r, abi.PodSpread, abi.SpreadSize, p.spread, func(at uint32, s spread) {
 		r.u32(at+abi.SpreadMaxSkew, uint32(s.skew))
 		r.id(at+abi.SpreadTopologyKey, s.topology)
@@ -140,4 +134,14 @@ func (p *PodBuilder) affinity(r *record) {
 		r.u32(at+abi.SpreadAffinityPolicy, abi.SpreadHonor)
 		r.selector(at+abi.SpreadSelector, s.selector)
 	})
+}
+
+// podTerm writes a term of the pod at a place of its node.
+func (r *record) podTerm(at uint32, p *PodBuilder, t podTerm, place int) {
+	r.u32(at+abi.PodTermFlags, t.flags)
+	r.u32(at+abi.PodTermWeight, uint32(t.weight))
+	r.id(at+abi.PodTermTopologyKey, t.topology)
+	r.u32(at+abi.PodTermPod, uint32(place))
+	r.selector(at+abi.PodTermSelector, t.selector)
+	r.ids(at+abi.PodTermNamespaces, []string{p.namespace})
 }

@@ -170,6 +170,18 @@ func (n *NodeBuilder) record(mask uint32) *record {
 		r.u32(at+abi.NodePVCCount, claims[name])
 	})
 	list(r, abi.NodeFeatures, abi.FeatureSize, byID(n.features), r.id)
+	type placed struct {
+		podTerm
+		pod   *PodBuilder
+		place int
+	}
+	var terms []placed
+	for i, p := range n.pods {
+		for _, t := range p.podTerms {
+			terms = append(terms, placed{t, p, i})
+		}
+	}
+	list(r, abi.NodePodAffinity, abi.PodTermSize, terms, func(at uint32, t placed) { r.podTerm(at, t.pod, t.podTerm, t.place) })
 	return r
 }
 
