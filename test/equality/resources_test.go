@@ -18,10 +18,12 @@ var (
 	counts     = quantities("1", "0", "2", "8")
 )
 
+// quantities are as the API server hands them out, in canonical form.
 func quantities(texts ...string) []resource.Quantity {
 	var list []resource.Quantity
 	for _, text := range texts {
-		list = append(list, resource.MustParse(text))
+		q := resource.MustParse(text)
+		list = append(list, resource.MustParse(q.String()))
 	}
 	return list
 }

@@ -44,6 +44,8 @@ type subject struct {
 	config string         // the port's, in YAML's flow style
 	grants string         // its policy.yaml's
 	focus  focus          // what scenes are rich in
+	// filters and scores say what the plugin does.
+	filters, scores bool
 	// signs says that pods of the port are batched: see batched.
 	signs bool
 	// skips says that the port skips scoring where the plugin does; else it
@@ -60,6 +62,7 @@ type rig struct {
 	logger    klog.Logger
 	snapshot  *current
 	nominator *nominator
+	said      []string // what the plugin answered to the last scene
 	guest     *side
 	native    *side
 }

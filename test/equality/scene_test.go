@@ -43,11 +43,23 @@ type dice struct {
 	focus focus
 }
 
-// upTo is 0 to n.
-func (d dice) upTo(n int) int { return rapid.IntRange(0, n).Draw(d.T, "") }
+// upTo is 0 to n, each as likely as the others. (Rapid's ranges prefer small
+// numbers, and with them what is simple.)
+func (d dice) upTo(n int) int {
+	v, over := 0, 1
+	for ; over < 16*(n+1); over *= 2 {
+		v *= 2
+		if coin.Draw(d.T, "") {
+			v++
+		}
+	}
+	return v * (n + 1) / over
+}
+
+var coin = rapid.Bool()
 
 // chance is true in so many of a hundred cases.
-func (d dice) chance(percent int) bool { return rapid.IntRange(0, 99).Draw(d.T, "") >= 100-percent }
+func (d dice) chance(percent int) bool { return d.upTo(99) >= 100-percent }
 
 // one is one of a list, of which the first is the simplest.
 func one[T any](d dice, list ...T) T { return list[d.upTo(len(list)-1)] }

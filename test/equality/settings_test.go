@@ -233,6 +233,7 @@ func grouped(s *side, sc *scene) {
 // compare plays a scene on both sides. It returns the number of answers, and
 // those that differ.
 func (r *rig) compare(sc *scene) (answers int, differences []string) {
+	r.said = r.said[:0]
 	for _, setting := range settings {
 		for _, s := range []*side{r.native, r.guest} {
 			r.snapshot.Snapshot = internalcache.NewSnapshot(sc.Pods, sc.Nodes)
@@ -241,6 +242,7 @@ func (r *rig) compare(sc *scene) (answers int, differences []string) {
 		}
 		want, got := r.native.lines, r.guest.lines
 		answers += len(want)
+		r.said = append(r.said, want...)
 		for i := range max(len(want), len(got)) {
 			w, g := at(want, i), at(got, i)
 			if w != g {
