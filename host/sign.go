@@ -89,7 +89,8 @@ func (b *Berth) askSignPod(v *version, pod *v1.Pod) (key string, status *fwk.Sta
 // "" if they can.
 func (v *version) unsignable() string {
 	for _, p := range []abi.Point{abi.PreFilter, abi.AddPod, abi.RemovePod, abi.PreScore} {
-		if v.points[p] {
+		// In one call for all nodes, these two see the pod only.
+		if v.points[p] && (v.chunked[p] || p != abi.PreFilter && p != abi.PreScore) {
 			return "a policy with " + p.String() + " isn't node-local"
 		}
 	}

@@ -14,7 +14,7 @@ func ask(t *testing.T, pod *berthtest.PodBuilder, node *berthtest.NodeBuilder, q
 	t.Helper()
 	p := &berth.Policy{Name: "ask", Version: "1", Reads: []berth.Section{
 		berth.NodeLabels, berth.NodeTaints, berth.NodeConditions, berth.NodeImages, berth.NodePorts, berth.NodeResources,
-		berth.NodeFeatures, berth.PodTolerations, berth.PodNodeSelector, berth.PodNodeAffinity, berth.PodResources,
+		berth.NodeFeatures, berth.NodePodAffinity, berth.PodTolerations, berth.PodNodeSelector, berth.PodNodeAffinity, berth.PodResources,
 		berth.PodPodAffinity, berth.PodLabels, berth.PodPorts, berth.PodVolumes, berth.PodIdentity,
 	}}
 	h := berthtest.New(t, p, filterFunc(func(_ *berth.Cycle, pod berth.Pod, node berth.Node) *berth.Status {
@@ -266,4 +266,48 @@ func TestClusterSize(t *testing.T) {
 	if h.Filter(berthtest.Pod("ns", "p"), berthtest.Node("n")); seen != 17 {
 		t.Errorf("want 17 nodes, got %d", seen)
 	}
+}
+
+func TestNodePodAffinity(t *testing.T) {
+	node := berthtest.Node("n").Pod(berthtest.Pod("a", "first")).Pod(berthtest.Pod("b", "second").
+		RequirePods("zone", map[string]string{"app": "web"}).AvoidPods("rack", map[string]string{"app": "db"}))
+	ask(t, berthtest.Pod("ns", "p"), node, func(_ berth.Pod, n berth.Node) bool {
+		terms := n.PodAffinity()
+		if terms.Len() != 2 {
+			t.Fatalf("want 2 terms, got %d", terms.Len())
+		}
+		if first, second := terms.At(0), terms.At(1); first.Anti() || !second.Anti() || first.Pod() != 1 || second.Pod() != 1 {
+			t.Errorf("want the affinity and then the anti-affinity of pod 1, got %t of %d and %t of %d", first.Anti(), first.Pod(), second.Anti(), second.Pod())
+		}
+		if namespaces := terms.At(1).Namespaces(); namespaces.Len() != 1 || namespaces.At(0).String() != "b" {
+			t.Error("want the namespace of the pod that has the term")
+		}
+		return true
+	})
+}
+
+func TestMatchesMap(t *testing.T) {
+	pod := berthtest.Pod("ns", "p").RequirePods("zone", map[string]string{"team": "a", "stage": ""})
+	for name, c := range map[string]struct {
+		labels map[string]string
+		want   bool
+	}{
+		"both":    {map[string]string{"team": "a", "stage": "", "more": "x"}, true},
+		"another": {map[string]string{"team": "b", "stage": ""}, false},
+		"absent":  {map[string]string{"team": "a"}, false},
+		"none":    {nil, false},
+	} {
+		got := ask(t, pod, berthtest.Node("n"), func(p berth.Pod, _ berth.Node) bool {
+			return p.PodAffinity().At(0).Selector().MatchesMap(c.labels)
+		})
+		if got != c.want {
+			t.Errorf("%s: want %t, got %t", name, c.want, got)
+		}
+	}
+	ask(t, pod, berthtest.Node("n"), func(p berth.Pod, _ berth.Node) bool {
+		if p.PodAffinity().At(0).NamespaceSelector().MatchesMap(nil) {
+			t.Error("want a selector that isn't set to select nothing")
+		}
+		return true
+	})
 }

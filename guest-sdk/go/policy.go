@@ -19,8 +19,9 @@ type Policy struct {
 	// plugin with a NormalizeScore of its own.
 	Normalize Normalization
 	// Pure says that Filter and Score depend on nothing but the pod, the node
-	// and the config: no cycle state, no memory of other calls, no clock. The
-	// host may then keep what they answered, across cycles.
+	// and the config: no memory of other calls, no clock, and no cycle state but
+	// what PreFilter and PreScore make of the pod. The host may then keep what
+	// they answered, across cycles.
 	Pure bool
 	// Intents are the kinds of what the plugin asks the host to do. Asking for
 	// one that isn't listed is a panic that names it.
@@ -199,8 +200,8 @@ func (g *guest) problem(impl any) string {
 		return "want NormalizeScore or Policy.Normalize, got both"
 	case pl.normalize == nil && g.policy.Normalize != "" && pl.score == nil:
 		return "want Score where Policy.Normalize is set, got none"
-	case g.policy.Pure && (pl.implements(abi.PreFilter) || pl.implements(abi.PreScore)):
-		return "want no PreFilter and no PreScore in a pure policy, got one"
+	case g.policy.Pure && (pl.preFilterNodes != nil || pl.preScoreNodes != nil || pl.preFilterExt != nil):
+		return "want no PreFilterNode, PreScoreNode and AddPod in a pure policy, which see other nodes and pods, got one"
 	}
 	return ""
 }

@@ -22,7 +22,7 @@ var full = flag.Bool("full", false, "as many scenes as make equality plays, and 
 
 // Scenes for each subject: fullScenes in make equality, shortScenes in go test.
 const (
-	fullScenes  = 5000
+	fullScenes  = 3000
 	shortScenes = 150
 )
 

@@ -16,6 +16,9 @@ var (
 	cpu        = quantities("100m", "0", "1", "1500m", "1m", "3", "100")
 	memory     = quantities("128Mi", "0", "1Gi", "1", "1e3", "1.5Gi", "100M", "20Pi", "500m")
 	counts     = quantities("1", "0", "2", "8")
+
+	// What a pod requests as a whole is less than terabytes: see docs/equality.md.
+	podMemory = quantities("128Mi", "0", "1Gi", "1", "100M")
 )
 
 // quantities are as the API server hands them out, in canonical form.
@@ -72,7 +75,7 @@ func (d dice) resources(spec *v1.PodSpec) {
 	if d.chance(d.focus.resources / 8) {
 		list := v1.ResourceList{v1.ResourceCPU: d.quantity(cpu)}
 		if d.chance(70) {
-			list[v1.ResourceMemory] = d.quantity(memory)
+			list[v1.ResourceMemory] = d.quantity(podMemory)
 		}
 		spec.Resources = &v1.ResourceRequirements{Requests: list}
 	}

@@ -13,7 +13,7 @@ var subjects = []subject{
 	{name: "NodeName", port: "nodename", plugin: names.NodeName, filters: true, focus: focus{names: 70}},
 	{name: "TaintToleration", port: "tainttoleration", plugin: names.TaintToleration, filters: true, scores: true, signs: true, focus: focus{taints: 90}},
 	{
-		name: "NodeAffinity", port: "nodeaffinity", plugin: names.NodeAffinity, filters: true, scores: true, args: &config.NodeAffinityArgs{}, skips: true,
+		name: "NodeAffinity", port: "nodeaffinity", plugin: names.NodeAffinity, filters: true, scores: true, args: &config.NodeAffinityArgs{}, skips: true, signs: true,
 		focus:  focus{selectors: 70, affinity: 85},
 		errors: []string{"a preferred term compares with what is no number"},
 	},

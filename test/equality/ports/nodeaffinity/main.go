@@ -14,7 +14,7 @@ func main() {}
 
 func init() {
 	berth.Register(&berth.Policy{
-		Name: "NodeAffinity", Version: "1", Normalize: berth.NormalizeMax,
+		Name: "NodeAffinity", Version: "1", Pure: true, Normalize: berth.NormalizeMax,
 		Reads: []berth.Section{berth.PodNodeSelector, berth.PodNodeAffinity, berth.NodeLabels},
 	}, plugin{})
 }
