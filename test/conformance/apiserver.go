@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -40,6 +41,9 @@ func bindOnCreate(client *fake.Clientset) {
 			return true, nil, fmt.Errorf("pod %s is already assigned to node %q", pod.Name, pod.Spec.NodeName)
 		}
 		pod.Spec.NodeName = b.Target.Name
+		for k, v := range b.Annotations {
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, k, v)
+		}
 		return true, b, client.Tracker().Update(pods, pod, pod.Namespace)
 	})
 }

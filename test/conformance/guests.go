@@ -40,6 +40,7 @@ const (
 	nodesets       = "nodesets"
 	placer         = "placer"
 	preemptor      = "preemptor"
+	binder         = "binder"
 )
 
 var builds = map[string]func() ([]byte, error){
@@ -51,6 +52,7 @@ var builds = map[string]func() ([]byte, error){
 	nodesets:       buildOnce("nodesets", ""),
 	placer:         buildOnce("placer", ""),
 	preemptor:      buildOnce("preemptor", ""),
+	binder:         buildOnce("binder", ""),
 }
 
 // goGuest builds a guest, once a process.

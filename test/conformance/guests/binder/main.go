@@ -88,12 +88,14 @@ type kept struct{ name string }
 func (k *kept) Clone() berth.State { return k }
 
 // PreFilter implements berth.PreFilterPlugin.
-func (b *binder) PreFilter(c *berth.Cycle, pod berth.Pod) *berth.Status {
+func (b *binder) PreFilter(c *berth.Cycle, pod berth.Pod) (*berth.NodeSet, *berth.Status) {
 	if b.keeps {
 		c.SetState(&kept{string([]byte(pod.Name()))})
 	}
-	return nil
+	return nil, nil
 }
+
+var _ berth.PreFilterPlugin = &binder{}
 
 // state says whether the cycle's state is this pod's.
 func (b *binder) state(c *berth.Cycle, pod berth.Pod) *berth.Status {
