@@ -76,6 +76,7 @@ func TestPermissions(t *testing.T) {
 		// As any scheduler.
 		{"list", "", "nodes", "", ""}, {"watch", "", "pods", "", ""}, {"list", "", "namespaces", "", ""},
 		{"create", "", "pods/binding", "default", "p"}, {"patch", "", "pods/status", "default", "p"}, {"delete", "", "pods", "default", "victim"},
+		{"get", "", "pods", "default", "victim"}, {"watch", "policy", "poddisruptionbudgets", "", ""},
 		{"list", "storage.k8s.io", "storageclasses", "", ""}, {"update", "", "persistentvolumeclaims", "default", "c"},
 		{"create", "events.k8s.io", "events", "default", ""},
 		{"create", "authentication.k8s.io", "tokenreviews", "", ""}, {"create", "authorization.k8s.io", "subjectaccessreviews", "", ""},

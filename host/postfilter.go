@@ -53,11 +53,15 @@ func (b *Berth) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		}
 		cs = b.host.begin(state, b.profile, pod, list)
 	}
-	if cs == nil || !cs.serves(abi.PostFilter) {
+	serves := cs != nil && cs.serves(abi.PostFilter)
+	if !serves && !b.host.evictor.Knows(pod.UID) { // the policy may be gone, its victims not yet
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
 	q := &postFilter{Berth: b, ctx: ctx, cs: cs, state: state, pod: pod, nodes: nodes().NodeInfos()}
-	if n := q.remaining(m); n > 0 {
+	switch n := q.remaining(m); {
+	case n == 0 && !serves:
+		return nil, fwk.NewStatus(fwk.Unschedulable)
+	case n > 0:
 		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("waiting for %d victims of its preemption to end", n))
 	}
 	var err error

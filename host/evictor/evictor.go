@@ -272,6 +272,13 @@ func (e *Evictor) Holding(uid types.UID) (string, bool) {
 	return fmt.Sprintf("%s: waiting for %d victims to end", r.Policy, len(r.left)), true
 }
 
+// Knows says whether a pod has preempted others and hasn't been bound since.
+func (e *Evictor) Knows(uid types.UID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.records[uid] != nil
+}
+
 // Remaining is the number of a preemptor's victims that a snapshot still holds:
 // as long as there are any, it must not choose others.
 func (e *Evictor) Remaining(uid types.UID, holds func(node string, victim types.UID) bool) int {

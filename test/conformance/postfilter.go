@@ -17,6 +17,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/berth-scheduler/berth/host/evictor"
 )
 
 // room is the guest preemptor with a config.
@@ -44,6 +46,33 @@ func testPostFilter(t *testing.T, e Engine) {
 	t.Run("several nodes", func(t *testing.T) { severalNodes(t, e) })
 	t.Run("refusals", func(t *testing.T) { refusedEvictions(t, e) })
 	t.Run("chain", func(t *testing.T) { postFilterChain(t, e) })
+	t.Run("after a restart", func(t *testing.T) { victimsOfBefore(t, e) })
+	t.Run("reads", func(t *testing.T) {
+		w := e.NewWorld(t, Setting{Fit: true})
+		w.AddNodes(node("n1", "a", 1))
+		w.AddPods(pod("low").Node("n1").Priority(1).Req(cpus(1)).Obj())
+		w.Nominate(pod("vip").Priority(100).Obj(), "n1")
+		name := w.Load(room(t, "room", "{how: report, node: n1}", ""))
+		_, _, s := postFiltered(w, pod("p").Req(cpus(1)).Obj(), 0)
+		if want := name + ": nominated: default/vip vip 100, status: 2 Insufficient cpu"; !strings.Contains(s.Message(), want) {
+			t.Errorf("want %q, got %s", want, describe(s))
+		}
+		w.Load(room(t, "room", "{how: report, node: no such node}", ""))
+		if _, _, s := postFiltered(w, pod("q").Req(cpus(1)).Obj(), 0); !strings.Contains(s.Message(), name+": nominated:, status: 0") {
+			t.Errorf("want nothing about an unknown node, got %s", describe(s))
+		}
+	})
+	t.Run("the policy's own filter", func(t *testing.T) {
+		// A dry run asks the policy that waits for its answer.
+		w := e.NewWorld(t, Setting{})
+		w.AddNodes(node("n1", "a", 1))
+		w.AddPods(pod("blocker").Node("n1").Priority(1).Label("blocker", "").Obj(), pod("other").Node("n1").Priority(0).Obj())
+		w.Load(room(t, "room", "{how: default}", ""))
+		node, evicted, s := postFiltered(w, pod("p").Priority(10).Obj(), 1)
+		if node != "n1" || !slices.Equal(evicted, []string{"blocker"}) {
+			t.Errorf("want the blocker evicted alone, got %v for %q: %s", evicted, node, describe(s))
+		}
+	})
 	t.Run("without PreFilter", func(t *testing.T) {
 		w := e.NewWorld(t, Setting{})
 		w.AddNodes(node("n1", "a", 1))
@@ -145,6 +174,52 @@ func severalNodes(t *testing.T, e Engine) {
 	// Until the snapshot has lost them, the pod has no second choice.
 	if _, s := w.Filter(pod("p").Priority(10).Label("group", "g").Obj(), 0).Preempt(); s.Message() != "waiting for 2 victims of its preemption to end" || s.Code() != fwk.UnschedulableAndUnresolvable {
 		t.Errorf("want no second preemption, got %s", describe(s))
+	}
+}
+
+// victimsOfBefore are victims that a process before this one evicted: while they
+// end the pod they ended for has no second choice.
+func victimsOfBefore(t *testing.T, e Engine) {
+	w := e.NewWorld(t, Setting{})
+	w.Load(room(t, "room", "{how: nominate, node: n2}", ""))
+	w.AddNodes(node("n1", "a", 4), node("n2", "a", 4))
+	w.Refresh()
+	ending := func(name, node, message string, priority int32) *v1.Pod {
+		p := pod(name).Node(node).Priority(priority).Terminating().Obj()
+		p.Status.Conditions = []v1.PodCondition{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler, Message: message}}
+		return p
+	}
+	mine := evictor.Message("berth", "room", "pod", "p")
+	rejected, lost := fwk.NewStatus(fwk.Unschedulable), fwk.NewStatus(fwk.UnschedulableAndUnresolvable)
+	for what, c := range map[string]struct {
+		nominated string
+		pods      []*v1.Pod
+		n1        *fwk.Status
+		want      string
+	}{
+		"of anyone on the nominated node": {"n1", []*v1.Pod{ending("v", "n1", "somebody else's", 1)}, rejected, "waiting for 1 victims of its preemption to end"},
+		"its own elsewhere":               {"n1", []*v1.Pod{ending("v", "n2", mine, 1)}, rejected, "waiting for 1 victims of its preemption to end"},
+		"somebody's elsewhere":            {"n1", []*v1.Pod{ending("v", "n2", "somebody else's", 1)}, rejected, ""},
+		"more important":                  {"n1", []*v1.Pod{ending("v", "n1", "somebody else's", 10)}, rejected, ""},
+		"ending by itself":                {"n1", []*v1.Pod{pod("v").Node("n1").Terminating().Obj()}, rejected, ""},
+		"it can't go there any more":      {"n1", []*v1.Pod{ending("v", "n1", mine, 1)}, lost, ""},
+		"not nominated":                   {"", []*v1.Pod{ending("v", "n1", mine, 1)}, rejected, ""},
+	} {
+		t.Run(what, func(t *testing.T) {
+			for _, p := range c.pods {
+				if err := w.Scheduler.Cache.AddPod(w.logger, p); err != nil {
+					t.Fatal(err)
+				}
+				defer w.RemovePod(p)
+			}
+			w.Refresh()
+			p := pod("p").Priority(10).NominatedNodeName(c.nominated).Obj()
+			statuses := framework.NewNodeToStatus(map[string]*fwk.Status{"n1": c.n1, "n2": rejected}, lost)
+			_, s := w.plugin().PostFilter(w.ctx, framework.NewCycleState(), p, statuses)
+			if c.want == "" && !s.IsSuccess() || c.want != "" && (s.Message() != c.want || s.Code() != fwk.UnschedulableAndUnresolvable) {
+				t.Errorf("want %q, got %s", c.want, describe(s))
+			}
+		})
 	}
 }
 

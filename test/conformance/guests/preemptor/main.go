@@ -5,6 +5,7 @@
 package main
 
 import (
+	"strconv"
 	"time"
 
 	berth "github.com/berth-scheduler/berth/guest-sdk/go"
@@ -58,6 +59,8 @@ func (p *preemptor) PostFilter(c *berth.PostFilterCycle, pod berth.Pod) (*berth.
 		return nil, nothing
 	case "unresolvable":
 		return nil, forGood
+	case "report":
+		return nil, report(c, p.node)
 	case "error":
 		return nil, berth.Error("told to fail")
 	}
@@ -133,7 +136,42 @@ func (p *preemptor) all(c *berth.PostFilterCycle, _ berth.Pod) (*berth.Nominatio
 	return &berth.Nomination{Node: p.node, Victims: victims, ViolatePDBs: p.violate}, nil
 }
 
-var hold = berth.NewSymbol("hold")
+// report says what the host says about a node.
+func report(c *berth.PostFilterCycle, node string) *berth.Status {
+	nominated, s := c.Nominated(node)
+	if s != nil {
+		return s
+	}
+	why, s := c.NodeStatus(node)
+	if s != nil {
+		return s
+	}
+	text := "nominated:"
+	for pod := range nominated.All() {
+		text += " " + pod.Get("namespace").Text() + "/" + pod.Get("name").Text() + " " + pod.Get("uid").Text() + " " + strconv.Itoa(int(pod.Get("priority").Int()))
+	}
+	text += ", status: " + strconv.Itoa(int(why.Get("code").Int()))
+	for reason := range why.Get("reasons").All() {
+		text += " " + reason.Text()
+	}
+	return berth.Unschedulable(text)
+}
+
+var (
+	hold    = berth.NewSymbol("hold")
+	blocker = berth.NewSymbol("blocker")
+	blocked = berth.Unschedulable("a blocker is on the node")
+)
+
+// Filter implements berth.FilterPlugin: no pod goes to a node with a blocker.
+func (p *preemptor) Filter(_ *berth.Cycle, _ berth.Pod, node berth.Node) *berth.Status {
+	for other := range node.Pods().All() {
+		if _, ok := other.Labels().ID(blocker); ok {
+			return blocked
+		}
+	}
+	return nil
+}
 
 // Permit implements berth.PermitPlugin: pods with the label hold wait.
 func (p *preemptor) Permit(_ *berth.Cycle, pod berth.Pod, _ berth.Node) (*berth.Status, int64) {
