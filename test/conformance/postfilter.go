@@ -171,9 +171,16 @@ func severalNodes(t *testing.T, e Engine) {
 			return w.Events.has(name + ": Preempted: Preempted by policy " + w.Named("room") + " for pod p on node " + strings.TrimPrefix(name, "on-"))
 		})
 	}
-	// Until the snapshot has lost them, the pod has no second choice.
-	if _, s := w.Filter(pod("p").Priority(10).Label("group", "g").Obj(), 0).Preempt(); s.Message() != "waiting for 2 victims of its preemption to end" || s.Code() != fwk.UnschedulableAndUnresolvable {
-		t.Errorf("want no second preemption, got %s", describe(s))
+	// Until the snapshot has lost them, the pod has no second choice, nor has
+	// DefaultPreemption when the policy is gone.
+	for _, gone := range []bool{false, true} {
+		if gone {
+			w.Remove("room")
+		}
+		_, s := w.Filter(pod("p").Priority(10).Label("group", "g").Obj(), 0).Preempt()
+		if got := describe(s); got != "UnschedulableAndUnresolvable: waiting for 2 victims of its preemption to end" {
+			t.Errorf("want no second preemption, got %s", got)
+		}
 	}
 }
 
