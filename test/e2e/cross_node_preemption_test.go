@@ -35,8 +35,8 @@ func TestCrossNodePreemption(t *testing.T) {
 	g := openGallery(t, gallerySetup{Nodes: lab.Nodes("cross", 4, cores("4"), lab.Zones("a", "b"))})
 	g.classes("cross-low", 10, "cross-mid", 100, "cross-high", 1000)
 	// Zone a (nodes 0, 2): two unimportant pods. Zone b (1, 3): important ones.
-	for i, class_ := range []string{"cross-low", "cross-high", "cross-low", "cross-high"} {
-		g.create(g.pod(fmt.Sprintf("noisy-%d", i), "1", labels("noise", "loud"), class(class_), on(fmt.Sprintf("cross-%03d", i))))
+	for i, name := range []string{"cross-low", "cross-high", "cross-low", "cross-high"} {
+		g.create(g.pod(fmt.Sprintf("noisy-%d", i), "1", labels("noise", "loud"), class(name), on(fmt.Sprintf("cross-%03d", i))))
 	}
 	for i := range 4 {
 		g.bound(fmt.Sprintf("noisy-%d", i))
