@@ -41,6 +41,7 @@ const (
 	placer         = "placer"
 	preemptor      = "preemptor"
 	binder         = "binder"
+	queueing       = "queueing"
 )
 
 var builds = map[string]func() ([]byte, error){
@@ -53,6 +54,7 @@ var builds = map[string]func() ([]byte, error){
 	placer:         buildOnce("placer", ""),
 	preemptor:      buildOnce("preemptor", ""),
 	binder:         buildOnce("binder", ""),
+	queueing:       buildOnce("queueing", ""),
 }
 
 // goGuest builds a guest, once a process.

@@ -50,6 +50,7 @@ var cases = []struct {
 	{"C7 requeue", testRequeue},
 	{"C8 waits without end", testWaits},
 	{"C9 an ignorable bind", testBinder},
+	{"Queueing", testQueueing},
 	{"Permit", testPermit},
 	{"Binding", testBinding},
 	{"Gang that reserves", testReservedGang},
