@@ -20,31 +20,8 @@ import (
 // without: reads say not ready then.
 const firstValues = 2 * time.Second
 
-// checkDataSets says whether policy.yaml has the data sets that a module reads,
-// and only those.
-func checkDataSets(want []string, got []policy.DataSet) error {
-	names := make([]string, len(got))
-	for i := range got {
-		names[i] = got[i].Name
-	}
-	for _, n := range want {
-		if !slices.Contains(names, n) {
-			return fmt.Errorf("policy.yaml: dataSets: want one named %q, which the module reads, got %q", n, names)
-		}
-	}
-	for _, n := range names {
-		if !slices.Contains(want, n) {
-			return fmt.Errorf("policy.yaml: dataSets: want those that the module reads, %q, got %q", want, n)
-		}
-	}
-	return nil
-}
-
 // holdDataSets starts what fetches a version's data sets.
 func (m *manager) holdDataSets(ctx context.Context, v *version) error {
-	if err := checkDataSets(v.desc.DataSets, v.policy.DataSets); err != nil {
-		return err
-	}
 	queries := make([]data.Query, 0, len(v.policy.DataSets))
 	for _, d := range v.policy.DataSets {
 		q, err := m.query(d)

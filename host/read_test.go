@@ -22,7 +22,6 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/host/data"
-	"github.com/berth-scheduler/berth/host/policy"
 )
 
 // dataHandle has a snapshot, claims and CSI nodes.
@@ -342,24 +341,5 @@ func fetchAfter(ready chan struct{}) data.Fetch {
 	return func(context.Context) (map[string]float64, error) {
 		<-ready
 		return map[string]float64{"n1": 0.5, "n2": 2}, nil
-	}
-}
-
-func TestCheckDataSets(t *testing.T) {
-	load := policy.DataSet{Name: "load"}
-	for _, test := range []struct {
-		want []string
-		got  []policy.DataSet
-		err  string
-	}{
-		{nil, nil, ""},
-		{[]string{"load"}, []policy.DataSet{load}, ""},
-		{[]string{"load"}, nil, `want one named "load"`},
-		{nil, []policy.DataSet{load}, "want those that the module reads"},
-	} {
-		err := checkDataSets(test.want, test.got)
-		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
-			t.Errorf("%q, %v: want %q, got %v", test.want, test.got, test.err, err)
-		}
 	}
 }

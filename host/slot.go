@@ -234,7 +234,7 @@ func (m *manager) build(ctx context.Context, key string, wasm []byte, digest str
 	for _, w := range shared.module.Warnings {
 		m.logger.Info("Policy warning", "policy", p.Name, "source", key, "warning", w)
 	}
-	if err := checkGrants(shared.desc, p); err != nil {
+	if err := module.CheckPolicy(shared.desc, p); err != nil {
 		return nil, err
 	}
 	config, err := module.EncodeConfig(shared.desc, p.Config)

@@ -219,6 +219,9 @@ func (c *checker) module(ctx context.Context, where string, wasm []byte, p *poli
 	}
 	name := d.Name
 	if p != nil {
+		if err := module.CheckPolicy(d, p); err != nil {
+			return err
+		}
 		if err := configure(ctx, m, d, p.Config); err != nil {
 			return withOutput(err)
 		}

@@ -38,6 +38,9 @@ func TestCheckPolicy(t *testing.T) {
 			"config.key: want string, got integer",
 		}},
 		{"config missing", policyHead, []string{"config.key: missing"}},
+		{"data set", policyHead + "config: {key: pool}\ndataSets: [{name: load, nodeMetrics: {}}]\n", []string{
+			`policy.yaml: dataSets: want those that the module reads, [], got "load"`,
+		}},
 		{"digest", policyHead + "digest: sha256:" + strings.Repeat("0", 64) + "\n", []string{
 			"policy.wasm.gz: want digest DIGEST, got DIGEST",
 		}},
@@ -56,6 +59,17 @@ func TestCheckPolicy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a module asks for and policy.yaml doesn't grant is a problem, as it is for
+// the scheduler.
+func TestCheckGrants(t *testing.T) {
+	module := filepath.Join(t.TempDir(), "quota.wasm")
+	berth(t, "", "build", "-o", module, "../../examples/quota").want(t, exitOK)
+	path := writeTemp(t, "policy.yaml", []byte(policyHead+"grants: [{intent: evict}]\n"))
+	berth(t, "", "check", path, "--module", module).want(t, exitProblem).
+		wantOut(t, path+": policy.yaml: grants: want [{intent: reclaim}, {resource: berth.dev/v1alpha1/quotas}], which the module asks for\n")
+	berth(t, "", "check", "../../examples/quota/policy.yaml", "--module", module).want(t, exitOK)
 }
 
 func TestCheckManifests(t *testing.T) {
