@@ -27,8 +27,11 @@ func init() {
 // If nobody wants to, the next plugin's turn is it.
 func (b *Berth) Bind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	cs := stateOf(state)
-	if cs == nil || cs.done.Load() || !cs.implements(abi.Bind) {
+	if cs == nil || !cs.implements(abi.Bind) {
 		return fwk.NewStatus(fwk.Skip)
+	}
+	if cs.done.Load() {
+		return fwk.AsStatus(errClosed)
 	}
 	at, err := b.placeOf(abi.Bind, node)
 	if err != nil {

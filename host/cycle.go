@@ -4,7 +4,9 @@ package host
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -80,6 +82,7 @@ type cyclePolicy struct {
 	reasons  []string // different ones that it gave
 	undo     bool     // Unreserve is owed for a Reserve
 	idle     bool     // PreBind has no work
+	keeps    bool     // counted in version.kept
 }
 
 // cycleState is a cycle in a CycleState. Clones share the cycle; what AddPod
@@ -116,6 +119,10 @@ func (s *cycleState) Clone() fwk.StateData {
 func (h *Host) begin(state fwk.CycleState, profile string, pod *v1.Pod, nodes []fwk.NodeInfo) *cycleState {
 	h.cycleMu.Lock()
 	defer h.cycleMu.Unlock()
+	if h.closed.Load() {
+		state.Write(stateKey, idle{})
+		return nil
+	}
 	group := h.turn(state.GetPodGroupSchedulingCycle(), profile, pod, nodes)
 	set := h.active.Load()
 	if group != nil {
@@ -140,6 +147,7 @@ func (h *Host) begin(state fwk.CycleState, profile string, pod *v1.Pod, nodes []
 	state.Write(stateKey, cs)
 	runtime.AddCleanup(cs, func(c *cycle) { c.end() }, c)
 	h.open = append(h.open, c)
+	h.running.add(c)
 	return cs
 }
 
@@ -195,6 +203,7 @@ func begun(state fwk.CycleState) bool {
 func (c *cycle) end() {
 	c.ended.Do(func() {
 		c.done.Store(true)
+		c.host.running.remove(c)
 		c.host.holds.drop(c)
 		for _, cp := range c.policies {
 			if cp.version == nil {
@@ -206,6 +215,38 @@ func (c *cycle) end() {
 	})
 }
 
+// errClosed is the answer of points that are reached when the host is closed:
+// nobody may go on without the policies' say.
+var errClosed = errors.New("the scheduler ends")
+
+// runningCycles are those of pods that haven't ended. It is safe for concurrent
+// use.
+type runningCycles struct {
+	mu  sync.Mutex
+	set map[*cycle]struct{}
+}
+
+func (r *runningCycles) add(c *cycle) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.set == nil {
+		r.set = map[*cycle]struct{}{}
+	}
+	r.set[c] = struct{}{}
+}
+
+func (r *runningCycles) remove(c *cycle) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.set, c)
+}
+
+func (r *runningCycles) all() []*cycle {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.set))
+}
+
 func (cp *cyclePolicy) endCycle(c *cycle) {
 	v := cp.version
 	v.mu.Lock()
@@ -214,6 +255,9 @@ func (cp *cyclePolicy) endCycle(c *cycle) {
 		if err := v.inst.EndCycle(c.id); err != nil {
 			cp.charge(c, abi.Unreserve, err)
 		}
+	}
+	if cp.keeps {
+		v.kept--
 	}
 	if cp.started && cp.faults == 0 {
 		v.health.ok()

@@ -116,6 +116,14 @@ func TestCycleReferences(t *testing.T) {
 			b.host.begin(groupState(group), "berth", testPod("b"), list)
 			b.host.Close()
 		}, 1},
+		"the host's end while one binds": {func(b *Berth) {
+			state := framework.NewCycleState()
+			b.host.begin(state, "berth", testPod("a"), list)
+			b.Reserve(ctx, state, testPod("a"), "n0")
+			b.host.begin(framework.NewCycleState(), "berth", testPod("b"), list)
+			b.host.Close()
+			b.host.begin(framework.NewCycleState(), "berth", testPod("c"), list)
+		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := testVersion(t, "p", "match: {profiles: [berth]}", abi.Filter)
@@ -125,6 +133,32 @@ func TestCycleReferences(t *testing.T) {
 				t.Errorf("want %d references, got %d", c.want, n)
 			}
 		})
+	}
+}
+
+// A host that is closed lets no pod of its policies go on.
+func TestClosed(t *testing.T) {
+	ctx, pod, list := context.Background(), testPod("p"), testNodes("n0")
+	v := testVersion(t, "p", "", abi.Filter, abi.Reserve, abi.Permit, abi.PreBind, abi.Bind, abi.Unreserve, abi.PostBind)
+	h, b, _ := testHost(entryOf(v))
+	state := framework.NewCycleState()
+	h.begin(state, "berth", pod, list)
+	h.Close()
+	_, preFilter := b.PreFilter(ctx, framework.NewCycleState(), testPod("q"), list)
+	permit, _ := b.Permit(ctx, state, pod, "n0")
+	_, preFlight := b.PreBindPreFlight(ctx, state, pod, "n0")
+	for point, s := range map[string]*fwk.Status{
+		"PreFilter": preFilter, "Reserve": b.Reserve(ctx, state, pod, "n0"), "Permit": permit,
+		"PreBindPreFlight": preFlight, "PreBind": b.PreBind(ctx, state, pod, "n0"), "Bind": b.Bind(ctx, state, pod, "n0"),
+	} {
+		if s.Code() != fwk.Error || s.Message() != errClosed.Error() {
+			t.Errorf("%s: want %q, got %s: %s", point, errClosed, s.Code(), s.Message())
+		}
+	}
+	b.Unreserve(ctx, state, pod, "n0")
+	b.PostBind(ctx, state, pod, "n0")
+	if n := v.refs.Load(); n != 1 {
+		t.Errorf("want one reference, got %d", n)
 	}
 }
 

@@ -26,6 +26,7 @@ type fakeHandle struct {
 	mu        sync.Mutex
 	activated []string
 	waiting   map[types.UID]*fakeWaiting
+	states    []*cycleState // kept from being cleaned up
 }
 
 func (h *fakeHandle) Activate(_ klog.Logger, pods map[string]*v1.Pod) {

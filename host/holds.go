@@ -4,6 +4,7 @@ package host
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -103,6 +104,7 @@ func (w *waiting) stop() {
 func (x *hold) stop() {
 	if x.timer != nil {
 		x.timer.Stop()
+		x.timer = nil
 	}
 }
 
@@ -161,6 +163,9 @@ func (h *Host) waits(w *waiting) (rejected *decision, wait bool) {
 	defer h.holds.mu.Unlock()
 	for name, d := range w.early {
 		w.end(name, d)
+	}
+	if h.holds.closed {
+		return &decision{reason: errClosed.Error()}, false
 	}
 	w.review(h.active.Load(), h.clock()) // a swap may not have seen this pod
 	if len(w.by) == 0 || w.settled != nil {
@@ -260,24 +265,22 @@ func (h *Host) tell(w *waiting, retry time.Duration) {
 	}
 }
 
-// closeHolds ends all waits: the scheduler has stopped, and nobody decides any
-// more.
+// closeHolds rejects all pods that wait: the scheduler has stopped, and nobody
+// decides any more.
 func (h *Host) closeHolds() {
 	h.holds.mu.Lock()
 	h.holds.closed = true
-	var all []*waiting
-	for _, w := range h.holds.pods {
+	all := slices.Collect(maps.Values(h.holds.pods))
+	for _, w := range all {
 		w.stop()
 		if w.settled == nil {
-			w.settled = &decision{reason: "the scheduler ends"}
+			w.settled = &decision{reason: errClosed.Error()}
 		}
-		all = append(all, w)
 	}
 	h.holds.mu.Unlock()
 	for _, w := range all {
 		if wp := w.handle.GetWaitingPod(w.cycle.pod.UID); wp != nil && !w.settled.allow {
 			wp.Reject(Name, w.settled.reason)
 		}
-		w.cycle.end()
 	}
 }

@@ -72,6 +72,8 @@ func (h *fakeHandle) IterateOverWaitingPods(callback func(fwk.WaitingPod)) {
 func permitted(h *Host, b *Berth, pod *v1.Pod, during func(), timeouts map[string]time.Duration) (*decision, bool) {
 	cs := h.begin(framework.NewCycleState(), "berth", pod, testNodes("n0"))
 	cs.reserved.Store(true)
+	fake := b.handle.(*fakeHandle)
+	fake.states = append(fake.states, cs)
 	w := h.holds.begin(cs.cycle, b.handle, "n0", h.clock())
 	if during != nil {
 		during()

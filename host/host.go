@@ -63,6 +63,8 @@ type Host struct {
 	aggregates aggregates
 	retries    retries
 	hintArgs   eventArgs
+	running    runningCycles
+	closed     atomic.Bool    // policies have no say any more, and no cycle begins
 	closing    sync.WaitGroup // versions given back under the queue's lock
 	events     eventLimits
 
@@ -255,17 +257,18 @@ func (h *Host) recorder() events.EventRecorder { return h.first.handle.EventReco
 // Close frees what the host holds: policies stop deciding, instances end. The
 // scheduler must have stopped.
 func (h *Host) Close() {
-	h.closeHolds()
+	h.closed.Store(true)
 	h.evictor.Close()
 	h.cycleMu.Lock()
-	for _, c := range h.open {
-		c.end()
-	}
 	h.open = nil
 	if h.group != nil {
 		h.group.end()
 	}
 	h.cycleMu.Unlock()
+	h.closeHolds()
+	for _, c := range h.running.all() { // also those that wait in Permit, or bind
+		c.end()
+	}
 	h.closing.Wait()
 	h.mu.Lock()
 	m := h.manager

@@ -28,6 +28,9 @@ func (b *Berth) Permit(_ context.Context, state fwk.CycleState, _ *v1.Pod, node 
 	if cs == nil || !cs.implements(abi.Permit) {
 		return nil, 0
 	}
+	if cs.done.Load() {
+		return fwk.AsStatus(errClosed), 0
+	}
 	at, err := b.placeOf(abi.Permit, node)
 	if err != nil {
 		return fwk.AsStatus(err), 0

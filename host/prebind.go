@@ -26,8 +26,11 @@ func init() {
 // run in parallel. The framework may leave the call out.
 func (b *Berth) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *v1.Pod, node string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
 	cs := stateOf(state)
-	if cs == nil || cs.done.Load() || !cs.implements(abi.PreBind) {
+	if cs == nil || !cs.implements(abi.PreBind) {
 		return &fwk.PreBindPreFlightResult{AllowParallel: true}, fwk.NewStatus(fwk.Skip)
+	}
+	if cs.done.Load() {
+		return nil, fwk.AsStatus(errClosed)
 	}
 	at, err := b.placeOf(abi.PreBindPreFlight, node)
 	if err != nil {
@@ -76,8 +79,11 @@ func (cp *cyclePolicy) preFlight(cs *cycleState, i int, at *place) (work bool, _
 // the host carries it out: one patch of the pod's metadata.
 func (b *Berth) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	cs := stateOf(state)
-	if cs == nil || cs.done.Load() || !cs.implements(abi.PreBind) {
+	if cs == nil || !cs.implements(abi.PreBind) {
 		return nil
+	}
+	if cs.done.Load() {
+		return fwk.AsStatus(errClosed)
 	}
 	at, err := b.placeOf(abi.PreBind, node)
 	if err != nil {

@@ -22,6 +22,9 @@ import (
 func (b *Berth) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	b.host.rejections.clear(pod)
 	cs := b.host.begin(state, b.profile, pod, nodes)
+	if b.host.closed.Load() {
+		return nil, fwk.AsStatus(errClosed)
+	}
 	if cs == nil {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}

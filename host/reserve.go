@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -20,10 +21,15 @@ func (b *Berth) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 	if cs == nil {
 		return nil
 	}
+	if cs.done.Load() {
+		return fwk.AsStatus(errClosed)
+	}
 	cs.reserved.Store(true)
 	cs.assumed.Store(true)
-	for _, cp := range cs.policies {
-		cp.owe()
+	for i, cp := range cs.policies {
+		if cp.version != nil {
+			cp.passReserve(cs.states[i])
+		}
 	}
 	if !cs.implements(abi.Reserve) {
 		return nil
@@ -44,14 +50,19 @@ func (b *Berth) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 	return nil
 }
 
-// owe notes that a policy without reserve is to hear of an Unreserve.
-func (cp *cyclePolicy) owe() {
-	if cp.version == nil || !cp.points[abi.Unreserve] || cp.points[abi.Reserve] {
-		return
+// passReserve notes that a policy without reserve is to hear of an Unreserve, and
+// that the instance holds a state which is needed beyond the serial cycle.
+func (cp *cyclePolicy) passReserve(state uint32) {
+	v := cp.version
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.points[abi.Unreserve] && !v.points[abi.Reserve] {
+		cp.undo = true
 	}
-	cp.version.mu.Lock()
-	defer cp.version.mu.Unlock()
-	cp.undo = true
+	if state != 0 && !cp.keeps && slices.ContainsFunc(stateful, func(p abi.Point) bool { return v.points[p] }) {
+		cp.keeps = true
+		v.kept++
+	}
 }
 
 func (cp *cyclePolicy) reserve(cs *cycleState, i int, at *place) *fwk.Status {

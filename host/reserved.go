@@ -21,6 +21,10 @@ var bindingPoints = []abi.Point{abi.Unreserve, abi.PreBindPreFlight, abi.PreBind
 // cycle's state if it is lost, and after faults.
 var toldPoints = []abi.Point{abi.Unreserve, abi.PostBind}
 
+// stateful are the points from Reserve on that fail without the cycle's state, if
+// it had one.
+var stateful = []abi.Point{abi.Reserve, abi.Permit, abi.PreBindPreFlight, abi.PreBind, abi.Bind}
+
 // place is the node that a pod was given.
 type place struct {
 	arg  []byte       // the record of its name

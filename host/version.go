@@ -78,6 +78,7 @@ type version struct {
 	refBuf     []guest.NodeRef
 	pending    []pendingNode
 	cycles     int
+	kept       int    // cycles past Reserve whose states inst holds, unless it was lost
 	group      *group // that the version last began a cycle of; nil if that was of a pod by itself
 	hits       uint64 // look-ups of verdicts, not yet in the metric
 	scoreHits  uint64
@@ -164,14 +165,15 @@ func (v *version) live() error {
 }
 
 // startCycle does what belongs between cycles. The cycles of a pod group are one
-// in this: their states live till its end, and so does the instance. The caller
+// in this: their states live till its end, and so does the instance. While cycles
+// past Reserve need their states, it is left only when the table is full. The caller
 // holds mu.
 func (v *version) startCycle(g *group) error {
 	if g != nil && v.group == g {
 		return v.live()
 	}
 	v.group = g
-	if v.age++; v.epoch || v.age > minEpoch && v.strings.Crowded() {
+	if v.age++; v.epoch || v.age > minEpoch && v.strings.Crowded() && v.kept == 0 {
 		if err := v.newInstance(context.Background()); err != nil {
 			return err
 		}

@@ -63,6 +63,7 @@ var cases = []struct {
 	{"C13 leak", testLeak},
 	{"Soak", testSoak},
 	{"Strings without end", testStrings},
+	{"Strings without end while binding", testStringsWhileBinding},
 	{"Many faults", testManyFaults},
 	{"Swap", testSwap},
 	{"Swap in a running scheduler", testRunningSwap},

@@ -77,6 +77,37 @@ func testStrings(t *testing.T, e Engine) {
 	}
 }
 
+// testStringsWhileBinding has strings without end while a pod, whose cycle has a
+// state, is on its way to its node: the state outlives a crowded table.
+func testStringsWhileBinding(t *testing.T, e Engine) {
+	w := e.NewWorld(t, Setting{})
+	w.AddNodes(node("n1", "a", 4))
+	name := w.Load(binding(t, "crowd", "{keeps: true}", ""))
+	crowd := func(from, to int) {
+		for i := from; i < to; i++ {
+			p := pod(fmt.Sprint("crowd-", i)).Namespace("crowd")
+			for j := range 100 {
+				p.Label(fmt.Sprintf("%d-%d-%s", i, j, strings.Repeat("k", 4000)), "")
+			}
+			w.Evaluate(p.Obj())
+		}
+	}
+	p := pod("crowd").Namespace("crowd").Obj()
+	a := w.Evaluate(p)
+	if s := a.fw.RunReservePluginsReserve(w.ctx, a.State, p, "n1"); !s.IsSuccess() {
+		t.Fatal(describe(s))
+	}
+	crowd(0, 70) // three quarters are 63
+	if s := a.fw.RunPreBindPlugins(w.ctx, a.State, p, "n1"); !s.IsSuccess() {
+		t.Errorf("want the state kept, got %s", describe(s))
+	}
+	a.fw.RunPostBindPlugins(w.ctx, a.State, p, "n1")
+	crowd(70, 100)
+	if n := w.faults(name, "pre_filter", "memory"); n != 0 {
+		t.Errorf("want the table left when nobody needs the state, got %v faults", n)
+	}
+}
+
 // testManyFaults has a policy that fails on each of many nodes and is to be
 // ignored: it is asked a few times in a cycle, not once a node.
 func testManyFaults(t *testing.T, e Engine) {

@@ -4,7 +4,11 @@
 // bad, at the points from Reserve to PostBind, and tells of each in an Event.
 package main
 
-import berth "github.com/berth-scheduler/berth/guest-sdk/go"
+import (
+	"strings"
+
+	berth "github.com/berth-scheduler/berth/guest-sdk/go"
+)
 
 func main() {}
 
@@ -30,6 +34,7 @@ type binder struct {
 	bind    string
 	at, how string
 	keeps   bool
+	counts  bool
 }
 
 // Config implements berth.ConfigPlugin.
@@ -46,6 +51,7 @@ func (b *binder) Config() []berth.Property {
 		berth.Bind("at", &b.at, berth.String()).Doc("the point where something goes wrong for pods with the label bad"),
 		berth.Bind("how", &b.how, berth.String()).Default("panic").Doc("how: panic, loop or error"),
 		berth.Bind("keeps", &b.keeps, berth.Bool()).Doc("PreFilter keeps a state, which the points from Reserve on need"),
+		berth.Bind("counts", &b.counts, berth.Bool()).Doc("counts Reserve and Unreserve by pod"),
 	}
 }
 
@@ -62,6 +68,9 @@ var failed = berth.Error("told to fail")
 func (b *binder) told(c *berth.Cycle, point string, pod berth.Pod) *berth.Status {
 	c.Event(berth.EventNormal, point, b.tag)
 	c.Count("calls", 1)
+	if b.counts && (point == "Reserve" || point == "Unreserve") {
+		c.Count(strings.ReplaceAll(strings.ToLower(point+"_"+pod.Name()), "-", "_"), 1)
+	}
 	return b.trouble(point, pod)
 }
 
