@@ -3,10 +3,12 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/kubernetes/pkg/registry/rbac/validation"
@@ -14,28 +16,28 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 )
 
-// roles is what a fresh cluster has, with what we add.
-func roles(t *testing.T) *validation.StaticRoles {
-	t.Helper()
+// roles is what a fresh cluster has, with what is in manifests.
+func roles(ours map[string]runtime.Object) *validation.StaticRoles {
 	var clusterRoles []*rbacv1.ClusterRole
 	for _, role := range bootstrappolicy.ClusterRoles() {
 		clusterRoles = append(clusterRoles, &role)
 	}
-	namespaced := all[*rbacv1.Role](t)
+	namespaced := of[*rbacv1.Role](ours)
 	for namespace, values := range bootstrappolicy.NamespaceRoles() {
 		for _, role := range values {
 			role.Namespace = namespace
 			namespaced = append(namespaced, &role)
 		}
 	}
-	_, static := validation.NewTestRuleResolver(namespaced, all[*rbacv1.RoleBinding](t),
-		append(clusterRoles, all[*rbacv1.ClusterRole](t)...), all[*rbacv1.ClusterRoleBinding](t))
+	_, static := validation.NewTestRuleResolver(namespaced, of[*rbacv1.RoleBinding](ours),
+		append(clusterRoles, of[*rbacv1.ClusterRole](ours)...), of[*rbacv1.ClusterRoleBinding](ours))
 	return static
 }
 
 // Every binding gives a role that exists to our service account and nobody else.
 func TestBindings(t *testing.T) {
-	static := roles(t)
+	ours := decode(t, slices.Concat(readKustomization(t).Resources, optional))
+	static := roles(ours)
 	check := func(id string, role error, subjects []rbacv1.Subject) {
 		if role != nil {
 			t.Errorf("%s: %v", id, role)
@@ -45,17 +47,17 @@ func TestBindings(t *testing.T) {
 			t.Errorf("%s: got subjects %+v, want %+v", id, subjects, want)
 		}
 	}
-	for _, b := range all[*rbacv1.ClusterRoleBinding](t) {
+	for _, b := range of[*rbacv1.ClusterRoleBinding](ours) {
 		_, err := static.GetClusterRole(t.Context(), b.RoleRef.Name)
 		check("ClusterRoleBinding "+b.Name, err, b.Subjects)
 	}
 	bound := map[string]bool{}
-	for _, b := range all[*rbacv1.RoleBinding](t) {
+	for _, b := range of[*rbacv1.RoleBinding](ours) {
 		_, err := static.GetRole(t.Context(), b.Namespace, b.RoleRef.Name)
 		check("RoleBinding "+b.Namespace+"/"+b.Name, err, b.Subjects)
 		bound[b.Namespace+"/"+b.RoleRef.Name] = true
 	}
-	for _, role := range all[*rbacv1.Role](t) {
+	for _, role := range of[*rbacv1.Role](ours) {
 		if !bound[role.Namespace+"/"+role.Name] {
 			t.Errorf("Role %s/%s: nobody has it", role.Namespace, role.Name)
 		}
@@ -64,8 +66,6 @@ func TestBindings(t *testing.T) {
 
 // What the service account may is asked of the API server's own authorizer.
 func TestPermissions(t *testing.T) {
-	static := roles(t)
-	authorize := rbac.New(static, static, static, static)
 	account := serviceaccount.UserInfo(systemNamespace, name, "")
 	config := schedulerConfig(t)
 	args := berthArgs(t)
@@ -95,7 +95,9 @@ func TestPermissions(t *testing.T) {
 		allowed = append(allowed, access{verb, "", "configmaps", args["stateNamespace"], "berth-status"})
 	}
 
+	patch := access{"patch", "", "pods", "default", "p"}
 	denied := []access{
+		patch,
 		{"list", "", "secrets", systemNamespace, ""}, {"get", "", "secrets", "kube-system", "s"},
 		{"list", "", "configmaps", "default", ""}, {"list", "", "configmaps", "", ""}, {"get", "", "configmaps", "kube-system", "kubeadm-config"},
 		{"create", "", "pods", systemNamespace, ""}, {"update", "", "nodes", "", "n"}, {"patch", "", "nodes", "", "n"},
@@ -109,7 +111,9 @@ func TestPermissions(t *testing.T) {
 		denied = append(denied, access{verb, "", "configmaps", args["policyNamespace"], "policy"})
 	}
 
-	for want, list := range map[bool][]access{true: allowed, false: denied} {
+	check := func(ours map[string]runtime.Object, want bool, list ...access) {
+		static := roles(ours)
+		authorize := rbac.New(static, static, static, static)
 		for _, a := range list {
 			resource, sub, _ := strings.Cut(a.resource, "/")
 			decision, _, err := authorize.Authorize(t.Context(), authorizer.AttributesRecord{
@@ -121,4 +125,7 @@ func TestPermissions(t *testing.T) {
 			}
 		}
 	}
+	check(manifests(t), true, allowed...)
+	check(manifests(t), false, denied...)
+	check(decode(t, optional), true, patch)
 }
